@@ -1,0 +1,1 @@
+"""What agent, functions and desk share. Importing this package imports nothing else."""
