@@ -1,4 +1,7 @@
-"""How long a run may take, from its claim to its terminal status. Fixed at the claim; agent and reaper share the maximum."""
+"""How long a run may take, from its claim to its terminal status.
+
+Fixed at the claim; agent and reaper share the maximum.
+"""
 
 from datetime import datetime, timedelta
 

@@ -5,11 +5,13 @@ What a particular object holds stands in its own module.
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from gpureport.contract.instants import parse_instant
+
+T = TypeVar("T")
 
 SHOWN_TEXT_MAX = 60
 """Characters of foreign text repeated in a message: enough to recognise it, too few to flood a log."""
@@ -17,7 +19,7 @@ SHOWN_TEXT_MAX = 60
 DURATION_S_MAX = 10_000_000
 """Seconds; a third of a year. A longer duration is a fault of the writer, and would break the size laws."""
 
-SIZE_BYTES_MAX = 2**53 - 1
+INTEGER_MAX = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly (RFC 8259 section 6)."""
 
 
@@ -56,90 +58,94 @@ def dump_object(value: Mapping[str, Any]) -> str:
     return json.dumps(present, ensure_ascii=False, separators=(",", ":"))
 
 
+def as_text(pattern: re.Pattern[str]) -> Callable[[object], str]:
+    """Read a string that matches `pattern` as a whole."""
+
+    def read(value: object) -> str:
+        if isinstance(value, str) and pattern.fullmatch(value):
+            return value
+        raise ValueError(f"not of the form {pattern.pattern}")
+
+    return read
+
+
+def as_word(words: Collection[str]) -> Callable[[object], str]:
+    """Read one of a closed set of words."""
+
+    def read(value: object) -> str:
+        if isinstance(value, str) and value in words:
+            return value
+        raise ValueError(f"none of {', '.join(sorted(words))}")
+
+    return read
+
+
+def as_integer(value: object) -> int:
+    """Read a whole number from 0 to `INTEGER_MAX`."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= INTEGER_MAX:
+        return value
+    raise ValueError(f"not a whole number from 0 to {INTEGER_MAX}")
+
+
+def as_seconds(value: object) -> float:
+    """Read a duration in seconds, from 0 to `DURATION_S_MAX`."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= DURATION_S_MAX:
+        return float(value)
+    raise ValueError(f"not a number of seconds from 0 to {DURATION_S_MAX}")
+
+
+def as_flag(value: object) -> bool:
+    """Read true or false."""
+    if isinstance(value, bool):
+        return value
+    raise ValueError("neither true nor false")
+
+
+def as_instant(value: object) -> datetime:
+    """Read an instant, UTC with `Z`."""
+    if isinstance(value, str):
+        return parse_instant(value)
+    raise ValueError("not an instant like 2026-11-30T09:15:00Z")
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """Read a JSON object, to be taken apart by a reader of its own."""
+    if isinstance(value, dict):
+        return value
+    raise ValueError("not an object")
+
+
 class FieldReader:
-    """Takes the known members out of one JSON object and remembers every fault; `finish` raises them together."""
+    """Takes the known members out of one JSON object and remembers every fault; `finish` raises them together.
+
+    A value that `take` could not read is None whatever its type says: nobody can use it, because `finish` raises.
+    """
 
     def __init__(self, what: str, value: Mapping[str, Any]) -> None:
         self.what = what
         self._left = dict(value)
         self._problems: list[str] = []
 
-    def _take(self, name: str, required: bool) -> Any:
-        value = self._left.pop(name, None)
-        if value is None and required:
-            self._problems.append(f"{name}: missing")
-        return value
-
     def reject(self, name: str, why: str) -> None:
         """Remember a fault that the caller saw."""
         self._problems.append(f"{name}: {why}")
 
-    def text(self, name: str, pattern: re.Pattern[str], *, required: bool = True) -> str | None:
-        """Take a string that matches `pattern` as a whole."""
-        value = self._take(name, required)
-        if value is None:
-            return None
-        if isinstance(value, str) and pattern.fullmatch(value):
-            return value
-        self.reject(name, f"{shorten(value)} is not of the form {pattern.pattern}")
-        return None
-
-    def word(self, name: str, words: Collection[str], *, required: bool = True) -> str | None:
-        """Take one of a closed set of words."""
-        value = self._take(name, required)
-        if value is None:
-            return None
-        if isinstance(value, str) and value in words:
-            return value
-        self.reject(name, f"{shorten(value)} is none of {', '.join(sorted(words))}")
-        return None
-
-    def integer(self, name: str, *, required: bool = True) -> int | None:
-        """Take a whole number from 0 to `SIZE_BYTES_MAX`."""
-        value = self._take(name, required)
-        if value is None:
-            return None
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= SIZE_BYTES_MAX:
-            return value
-        self.reject(name, f"{shorten(value)} is not a whole number from 0 to {SIZE_BYTES_MAX}")
-        return None
-
-    def seconds(self, name: str, *, required: bool = True) -> float | None:
-        """Take a duration in seconds, from 0 to `DURATION_S_MAX`."""
-        value = self._take(name, required)
-        if value is None:
-            return None
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= DURATION_S_MAX:
-            return float(value)
-        self.reject(name, f"{shorten(value)} is not a number of seconds from 0 to {DURATION_S_MAX}")
-        return None
-
-    def flag(self, name: str, *, required: bool = True) -> bool | None:
-        """Take true or false."""
-        value = self._take(name, required)
-        if value is None or isinstance(value, bool):
-            return value
-        self.reject(name, f"{shorten(value)} is neither true nor false")
-        return None
-
-    def instant(self, name: str, *, required: bool = True) -> datetime | None:
-        """Take an instant, UTC with `Z`."""
-        value = self._take(name, required)
+    def find(self, name: str, read: Callable[[object], T]) -> T | None:
+        """Take a member that may be absent."""
+        value = self._left.pop(name, None)
         if value is None:
             return None
         try:
-            return parse_instant(value)
-        except (TypeError, ValueError):
-            self.reject(name, f"{shorten(value)} is not an instant like 2026-11-30T09:15:00Z")
+            return read(value)
+        except ValueError as error:
+            self.reject(name, f"{shorten(value)} is {error}")
             return None
 
-    def nested(self, name: str, *, required: bool = True) -> dict[str, Any] | None:
-        """Take a JSON object, to be read by a reader of its own."""
-        value = self._take(name, required)
-        if value is None or isinstance(value, dict):
-            return value
-        self.reject(name, f"{shorten(value)} is not an object")
-        return None
+    def take(self, name: str, read: Callable[[object], T]) -> T:
+        """Take a member that must be there."""
+        if self._left.get(name) is None:
+            self.reject(name, "missing")
+        return cast("T", self.find(name, read))
 
     def finish(self) -> dict[str, Any]:
         """Return the members that nobody asked for; `ContractError` when anything was wrong."""

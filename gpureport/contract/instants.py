@@ -20,8 +20,11 @@ def format_instant(at: datetime) -> str:
 def parse_instant(text: str) -> datetime:
     """Read what `format_instant` writes; `ValueError` for any other form."""
     if not _INSTANT.fullmatch(text):
-        raise ValueError("not an instant")
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+        raise ValueError("not an instant like 2026-11-30T09:15:00Z")
+    try:
+        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        raise ValueError("not a date and time that exist") from None
 
 
 def format_compact_instant(at: datetime) -> str:

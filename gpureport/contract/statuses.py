@@ -25,10 +25,13 @@ class Status(NamedTuple):
         return self.word in (COMPLETED, FAILED)
 
 
-def parse_status(text: str | None) -> Status | None:
-    """Read any status annotation: None when absent; a text that is no status of ours keeps its words and is inert."""
-    if text is None:
-        return None
+def find_status(text: str | None) -> Status | None:
+    """Read a status annotation that may be absent."""
+    return None if text is None else parse_status(text)
+
+
+def parse_status(text: str) -> Status:
+    """Read any status annotation; a text that is no status of ours keeps its words and is inert."""
     if text in (COLLECT, IN_PROGRESS, COMPLETED, FAILED):
         return Status(text)
     if text.startswith(_FAILED_PREFIX):

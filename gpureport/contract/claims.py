@@ -1,0 +1,230 @@
+"""The run annotation: the claim of one run, and later its evidence (`result` and `report`).
+
+Which run may be claimed when is the agent's business; what is archived of it the functions'.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from gpureport.contract.fields import (
+    ContractError,
+    FieldReader,
+    as_flag,
+    as_instant,
+    as_integer,
+    as_object,
+    as_seconds,
+    as_text,
+    as_word,
+    dump_object,
+    format_seconds,
+    load_object,
+    shorten,
+)
+from gpureport.contract.instants import format_instant
+from gpureport.contract.keys import READ_BYTES_MAX, RUN_BYTES_MAX
+from gpureport.contract.names import AGENT_VERSION, FILE_PATH, FILE_PATH_BYTES_MAX, RUN_ID, SHA256, UUID
+from gpureport.contract.reasons import REASONS
+
+SCHEMA = 1
+
+MANUAL = "manual"
+AUTOMATIC = "automatic"
+TRIGGERS = (MANUAL, AUTOMATIC)
+
+OWN = "own"
+ADOPT = "adopt"
+EXECUTORS = (OWN, ADOPT)
+
+COMPLETE = "complete"
+PARTIAL = "partial"
+CORRUPT = "corrupt"
+NONE = "none"
+OUTCOMES = (COMPLETE, PARTIAL, CORRUPT, NONE)
+"""What came of a run, from best to worst."""
+
+NORMAL = "normal"
+SAFE = "safe"
+MODES = (NORMAL, SAFE)
+
+ATTEMPTS_MAX = 2
+"""One normal attempt and, after a time-out, one in safe mode."""
+
+
+class NewerSchema(ContractError):
+    """A claim of a newer schema: to be left alone, not to be judged."""
+
+
+class RunResult(NamedTuple):
+    """What became of the script: written with the evidence, or with the failure of a run that never started."""
+
+    outcome: str
+    attempts: int
+    duration_s: float
+    reason: str | None = None
+    mode: str | None = None
+    file_path: str | None = None
+    """The report's path on the host."""
+    collected_at: datetime | None = None
+
+
+class ReportEvidence(NamedTuple):
+    """The report that the node has: which attempt wrote it, its SHA-256 and size, and whether it is whole."""
+
+    attempt: int
+    sha256: str
+    size_bytes: int
+    complete: bool
+
+
+class Claim(NamedTuple):
+    """One run as the Node states it; `unknown` keeps what a newer writer added."""
+
+    run_id: str
+    trigger: str
+    executor: str
+    node_uid: str
+    boot_id: str
+    started_at: datetime
+    deadline_at: datetime
+    agent_version: str
+    result: RunResult | None = None
+    report: ReportEvidence | None = None
+    previous: "Claim | None" = None
+    """The run before, while that one is not on record in the archive; it has no previous of its own."""
+    unknown: Mapping[str, Any] = {}
+
+    def find_run(self, run_id: str) -> "Claim | None":
+        """Return the claim of that run id: this one, its previous one, or None."""
+        if self.run_id == run_id:
+            return self
+        return self.previous if self.previous is not None and self.previous.run_id == run_id else None
+
+
+def parse_claim(text: str | bytes) -> Claim:
+    """Read a run annotation; `ContractError` with every fault, `NewerSchema` for a schema above ours."""
+    return read_claim(load_object("run annotation", text, READ_BYTES_MAX))
+
+
+def find_claim(text: str | None) -> Claim | None:
+    """Read a run annotation that may be absent, another tool's or a newer schema's: None then."""
+    if text is None:
+        return None
+    try:
+        return parse_claim(text)
+    except ContractError:
+        return None
+
+
+def format_claim(claim: Claim) -> str:
+    """Write a run annotation; `ValueError` when it is longer than its cap, which no legal value is."""
+    text = dump_object(describe_claim(claim))
+    if len(text.encode()) > RUN_BYTES_MAX:
+        raise ValueError(f"the run annotation would have {len(text.encode())} bytes, at most {RUN_BYTES_MAX}")
+    return text
+
+
+def read_claim(value: Mapping[str, Any], *, is_previous: bool = False) -> Claim:
+    """Read a claim that stands inside another document (a manifest, a claim); the errors of `parse_claim`."""
+    schema = value.get("schema")
+    if isinstance(schema, int) and schema > SCHEMA:
+        raise NewerSchema("run annotation", [f"schema: {shorten(schema)} is newer than {SCHEMA}"])
+    fields = FieldReader("run annotation", value)
+    if fields.take("schema", as_integer) == 0:
+        fields.reject("schema", "0 is no schema")
+    run_id = fields.take("runId", as_text(RUN_ID))
+    trigger = fields.take("trigger", as_word(TRIGGERS))
+    executor = fields.take("executor", as_word(EXECUTORS))
+    node_uid = fields.take("nodeUid", as_text(UUID))
+    boot_id = fields.take("bootId", as_text(UUID))
+    started_at = fields.take("startedAt", as_instant)
+    deadline_at = fields.take("deadlineAt", as_instant)
+    agent_version = fields.take("agentVersion", as_text(AGENT_VERSION))
+    result = fields.find("result", as_object)
+    report = fields.find("report", as_object)
+    previous = fields.find("previous", as_object)
+    unknown = fields.finish()
+    return Claim(
+        run_id=run_id,
+        trigger=trigger,
+        executor=executor,
+        node_uid=node_uid,
+        boot_id=boot_id,
+        started_at=started_at,
+        deadline_at=deadline_at,
+        agent_version=agent_version,
+        result=None if result is None else _read_result(result),
+        report=None if report is None else _read_report(report),
+        previous=None if previous is None or is_previous else read_claim(previous, is_previous=True),
+        unknown=unknown,
+    )
+
+
+def _read_result(value: Mapping[str, Any]) -> RunResult:
+    fields = FieldReader("run annotation, result", value)
+    outcome = fields.take("outcome", as_word(OUTCOMES))
+    reason = fields.find("reason", as_word(REASONS))
+    mode = fields.find("mode", as_word(MODES))
+    attempts = fields.take("attempts", as_integer)
+    if attempts is not None and attempts > ATTEMPTS_MAX:
+        fields.reject("attempts", f"{attempts}, at most {ATTEMPTS_MAX}")
+    file_path = fields.find("filePath", as_text(FILE_PATH))
+    if file_path is not None and len(file_path.encode()) > FILE_PATH_BYTES_MAX:
+        fields.reject("filePath", f"longer than {FILE_PATH_BYTES_MAX} bytes")
+    duration_s = fields.take("durationSeconds", as_seconds)
+    collected_at = fields.find("collectedAt", as_instant)
+    fields.finish()
+    return RunResult(outcome, attempts, duration_s, reason, mode, file_path, collected_at)
+
+
+def _read_report(value: Mapping[str, Any]) -> ReportEvidence:
+    fields = FieldReader("run annotation, report", value)
+    attempt = fields.take("attempt", as_integer)
+    sha256 = fields.take("sha256", as_text(SHA256))
+    size_bytes = fields.take("sizeBytes", as_integer)
+    complete = fields.take("complete", as_flag)
+    fields.finish()
+    return ReportEvidence(attempt, sha256, size_bytes, complete)
+
+
+def describe_claim(claim: Claim) -> dict[str, Any]:
+    """Turn a claim into the JSON object of the contract, members in its order."""
+    members = {
+        "schema": SCHEMA,
+        "runId": claim.run_id,
+        "trigger": claim.trigger,
+        "executor": claim.executor,
+        "nodeUid": claim.node_uid,
+        "bootId": claim.boot_id,
+        "startedAt": format_instant(claim.started_at),
+        "deadlineAt": format_instant(claim.deadline_at),
+        "agentVersion": claim.agent_version,
+        "result": None if claim.result is None else _describe_result(claim.result),
+        "report": None if claim.report is None else _describe_report(claim.report),
+        "previous": None if claim.previous is None else describe_claim(claim.previous._replace(previous=None)),
+        **claim.unknown,
+    }
+    return {name: member for name, member in members.items() if member is not None}
+
+
+def _describe_result(result: RunResult) -> dict[str, Any]:
+    members = {
+        "outcome": result.outcome,
+        "reason": result.reason,
+        "mode": result.mode,
+        "attempts": result.attempts,
+        "filePath": result.file_path,
+        "durationSeconds": format_seconds(result.duration_s),
+        "collectedAt": None if result.collected_at is None else format_instant(result.collected_at),
+    }
+    return {name: member for name, member in members.items() if member is not None}
+
+
+def _describe_report(report: ReportEvidence) -> dict[str, Any]:
+    return {
+        "attempt": report.attempt,
+        "sha256": report.sha256,
+        "sizeBytes": report.size_bytes,
+        "complete": report.complete,
+    }
