@@ -1,0 +1,70 @@
+"""The objects of the demonstration: two GPU nodes, and a Pod that can't run because one of them is sick."""
+
+from typing import Any
+
+from infra.local.cluster_access import ClusterAccess, ClusterError
+
+SICK_NODE = "gpu-node-1"
+HEALTHY_NODE = "gpu-node-2"
+NODES = (SICK_NODE, HEALTHY_NODE)
+NAMESPACE = "training"
+STUCK_POD = "trainer-0"
+
+GPU = "nvidia.com/gpu"
+ACCELERATOR = "cloud.google.com/gke-accelerator"
+GPUS_PER_NODE = 8
+
+
+def create_objects(cluster: ClusterAccess) -> None:
+    """Create what is not there yet; `ClusterError` when the cluster refuses."""
+    _create(cluster, "/api/v1/namespaces", _object("Namespace", NAMESPACE))
+    _create(cluster, "/api/v1/nodes", _node(SICK_NODE, "nvidia-h100-80gb", allocatable=0))
+    _create(cluster, "/api/v1/nodes", _node(HEALTHY_NODE, "nvidia-l4", allocatable=GPUS_PER_NODE))
+    _create(cluster, f"/api/v1/namespaces/{NAMESPACE}/pods", _pod())
+
+
+def _create(cluster: ClusterAccess, path: str, body: dict[str, Any]) -> None:
+    status, answer = cluster.call("POST", path, body)
+    if status not in (201, 409):
+        raise ClusterError(f"POST {path}: {status} {str(answer.get('message', ''))[:300]}")
+
+
+def _object(kind: str, name: str, **members: Any) -> dict[str, Any]:  # noqa: ANN401 (JSON)
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name}, **members}
+
+
+def _node(name: str, accelerator: str, allocatable: int) -> dict[str, Any]:
+    machine = {"cpu": "96", "memory": "1Ti", "pods": "110", "ephemeral-storage": "1Ti"}
+    node = _object(
+        "Node",
+        name,
+        spec={"taints": [{"key": GPU, "value": "present", "effect": "NoSchedule"}]},
+        status={
+            "capacity": {**machine, GPU: str(GPUS_PER_NODE)},
+            "allocatable": {**machine, GPU: str(allocatable)},
+            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+        },
+    )
+    node["metadata"]["labels"] = {
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+        ACCELERATOR: accelerator,
+    }
+    return node
+
+
+def _pod() -> dict[str, Any]:
+    gpus = {GPU: "1"}
+    pod = _object(
+        "Pod",
+        STUCK_POD,
+        spec={
+            "nodeSelector": {ACCELERATOR: "nvidia-h100-80gb"},
+            "tolerations": [{"key": GPU, "operator": "Exists", "effect": "NoSchedule"}],
+            "containers": [{"name": "cuda", "image": "cuda", "resources": {"limits": gpus, "requests": gpus}}],
+        },
+        status={"phase": "Pending"},
+    )
+    pod["metadata"]["namespace"] = NAMESPACE
+    return pod
