@@ -32,6 +32,8 @@ class Fault(NamedTuple):
     times: int
     point: Point = Point.BEFORE
     after_bytes: int = 0
+    skip: int = 0
+    """So many requests that fit pass unharmed first."""
 
 
 class Faults:
@@ -52,6 +54,7 @@ class Faults:
                 int(content.get("times", 1)),
                 Point(content.get("point", "before")),
                 int(content.get("after_bytes", 0)),
+                int(content.get("skip", 0)),
             )
         except (TypeError, ValueError) as error:
             raise Rejected(build_error(400, "malformed fault")) from error
@@ -66,6 +69,9 @@ class Faults:
             self._served.append(f"{method} {path}")
             for place, fault in enumerate(self._faults):
                 if fault.method in ("", method) and path.startswith(fault.path_prefix):
+                    if fault.skip > 0:
+                        self._faults[place] = fault._replace(skip=fault.skip - 1)
+                        return None
                     left = fault._replace(times=fault.times - 1)
                     self._faults[place : place + 1] = [left] if left.times > 0 else []
                     return fault

@@ -44,11 +44,13 @@ class Gateway:
             return self._forward(request)
 
     def change(self, route: Route, request: Request) -> Reply:
-        """Patch or delete."""
+        """Patch or delete; a deletion is answered 204, as Cloud Storage does and the server behind doesn't."""
         body = request.body.read_json()
         with self._locks.hold((route.bucket, route.name)):
             self._check_existing(route.bucket, route.name, parse_conditions(request.query))
-            return self._forward(request, body).read_whole()
+            reply = self._forward(request, body).read_whole()
+        deleted = route.kind is Kind.DELETE and reply.status == 200
+        return Reply(204) if deleted else reply
 
     def copy(self, route: Route, request: Request) -> Reply:
         """Copy, or rewrite in as many calls as its limit asks for."""
