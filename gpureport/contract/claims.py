@@ -19,13 +19,14 @@ from gpureport.contract.fields import (
     as_word,
     dump_object,
     format_seconds,
+    leave_out_absent,
     load_object,
     shorten,
 )
 from gpureport.contract.instants import format_instant
 from gpureport.contract.keys import READ_BYTES_MAX, RUN_BYTES_MAX
 from gpureport.contract.names import AGENT_VERSION, FILE_PATH, FILE_PATH_BYTES_MAX, RUN_ID, SHA256, UUID
-from gpureport.contract.reasons import REASONS
+from gpureport.contract.reasons import ANY_REASON
 
 SCHEMA = 1
 
@@ -67,6 +68,7 @@ class RunResult(NamedTuple):
     file_path: str | None = None
     """The report's path on the host."""
     collected_at: datetime | None = None
+    unknown: Mapping[str, Any] = {}
 
 
 class ReportEvidence(NamedTuple):
@@ -76,10 +78,11 @@ class ReportEvidence(NamedTuple):
     sha256: str
     size_bytes: int
     complete: bool
+    unknown: Mapping[str, Any] = {}
 
 
 class Claim(NamedTuple):
-    """One run as the Node states it; `unknown` keeps what a newer writer added."""
+    """One run as the Node states it; `unknown`, here and in its parts, keeps what a newer writer added."""
 
     run_id: str
     trigger: str
@@ -118,18 +121,31 @@ def find_claim(text: str | None) -> Claim | None:
 
 
 def format_claim(claim: Claim) -> str:
-    """Write a run annotation; `ValueError` when it is longer than its cap, which no legal value is."""
+    """Write a run annotation; what is unknown is left out when it would not fit.
+
+    `ValueError` when the rest is longer than the cap, which no legal value is.
+    """
     text = dump_object(describe_claim(claim))
+    if len(text.encode()) > RUN_BYTES_MAX:
+        text = dump_object(describe_claim(without_unknown(claim)))
     if len(text.encode()) > RUN_BYTES_MAX:
         raise ValueError(f"the run annotation would have {len(text.encode())} bytes, at most {RUN_BYTES_MAX}")
     return text
 
 
+def without_unknown(claim: Claim) -> Claim:
+    """Return the claim as this version alone would write it."""
+    return claim._replace(
+        result=None if claim.result is None else claim.result._replace(unknown={}),
+        report=None if claim.report is None else claim.report._replace(unknown={}),
+        previous=None if claim.previous is None else without_unknown(claim.previous),
+        unknown={},
+    )
+
+
 def read_claim(value: Mapping[str, Any], *, is_previous: bool = False) -> Claim:
     """Read a claim that stands inside another document (a manifest, a claim); the errors of `parse_claim`."""
-    schema = value.get("schema")
-    if isinstance(schema, int) and schema > SCHEMA:
-        raise NewerSchema("run annotation", [f"schema: {shorten(schema)} is newer than {SCHEMA}"])
+    refuse_newer("run annotation", SCHEMA, value, value.get("previous"))
     fields = FieldReader("run annotation", value)
     if fields.take("schema", as_integer) == 0:
         fields.reject("schema", "0 is no schema")
@@ -141,9 +157,9 @@ def read_claim(value: Mapping[str, Any], *, is_previous: bool = False) -> Claim:
     started_at = fields.take("startedAt", as_instant)
     deadline_at = fields.take("deadlineAt", as_instant)
     agent_version = fields.take("agentVersion", as_text(AGENT_VERSION))
-    result = fields.find("result", as_object)
-    report = fields.find("report", as_object)
-    previous = fields.find("previous", as_object)
+    result = fields.find("result", _read_result)
+    report = fields.find("report", _read_report)
+    previous = fields.find("previous", _skip_previous if is_previous else _read_previous)
     unknown = fields.finish()
     return Claim(
         run_id=run_id,
@@ -154,38 +170,57 @@ def read_claim(value: Mapping[str, Any], *, is_previous: bool = False) -> Claim:
         started_at=started_at,
         deadline_at=deadline_at,
         agent_version=agent_version,
-        result=None if result is None else _read_result(result),
-        report=None if report is None else _read_report(report),
-        previous=None if previous is None or is_previous else read_claim(previous, is_previous=True),
+        result=result,
+        report=report,
+        previous=previous,
         unknown=unknown,
     )
 
 
-def _read_result(value: Mapping[str, Any]) -> RunResult:
-    fields = FieldReader("run annotation, result", value)
+def refuse_newer(what: str, schema: int, *objects: object) -> None:
+    """Raise `NewerSchema` when one of the objects says that its schema is above `schema`."""
+    for value in objects:
+        stated = value.get("schema") if isinstance(value, Mapping) else None
+        if isinstance(stated, int) and stated > schema:
+            raise NewerSchema(what, [f"schema: {shorten(stated)} is newer than {schema}"])
+
+
+def _read_previous(value: object) -> Claim:
+    return read_claim(as_object(value), is_previous=True)
+
+
+def _skip_previous(value: object) -> None:
+    """Leave out what a previous claim says of one before it: one at most is kept."""
+
+
+def _read_result(value: object) -> RunResult:
+    fields = FieldReader("result", as_object(value))
     outcome = fields.take("outcome", as_word(OUTCOMES))
-    reason = fields.find("reason", as_word(REASONS))
+    reason = fields.find("reason", as_text(ANY_REASON))
     mode = fields.find("mode", as_word(MODES))
-    attempts = fields.take("attempts", as_integer)
-    if attempts is not None and attempts > ATTEMPTS_MAX:
-        fields.reject("attempts", f"{attempts}, at most {ATTEMPTS_MAX}")
-    file_path = fields.find("filePath", as_text(FILE_PATH))
-    if file_path is not None and len(file_path.encode()) > FILE_PATH_BYTES_MAX:
-        fields.reject("filePath", f"longer than {FILE_PATH_BYTES_MAX} bytes")
+    attempts = fields.take("attempts", _as_attempts)
+    file_path = fields.find("filePath", as_text(FILE_PATH, FILE_PATH_BYTES_MAX))
     duration_s = fields.take("durationSeconds", as_seconds)
     collected_at = fields.find("collectedAt", as_instant)
-    fields.finish()
-    return RunResult(outcome, attempts, duration_s, reason, mode, file_path, collected_at)
+    unknown = fields.finish()
+    return RunResult(outcome, attempts, duration_s, reason, mode, file_path, collected_at, unknown)
 
 
-def _read_report(value: Mapping[str, Any]) -> ReportEvidence:
-    fields = FieldReader("run annotation, report", value)
-    attempt = fields.take("attempt", as_integer)
+def _read_report(value: object) -> ReportEvidence:
+    fields = FieldReader("report", as_object(value))
+    attempt = fields.take("attempt", _as_attempts)
     sha256 = fields.take("sha256", as_text(SHA256))
     size_bytes = fields.take("sizeBytes", as_integer)
     complete = fields.take("complete", as_flag)
-    fields.finish()
-    return ReportEvidence(attempt, sha256, size_bytes, complete)
+    unknown = fields.finish()
+    return ReportEvidence(attempt, sha256, size_bytes, complete, unknown)
+
+
+def _as_attempts(value: object) -> int:
+    attempts = as_integer(value)
+    if attempts > ATTEMPTS_MAX:
+        raise ValueError(f"more than {ATTEMPTS_MAX}")
+    return attempts
 
 
 def describe_claim(claim: Claim) -> dict[str, Any]:
@@ -205,7 +240,7 @@ def describe_claim(claim: Claim) -> dict[str, Any]:
         "previous": None if claim.previous is None else describe_claim(claim.previous._replace(previous=None)),
         **claim.unknown,
     }
-    return {name: member for name, member in members.items() if member is not None}
+    return leave_out_absent(members)
 
 
 def _describe_result(result: RunResult) -> dict[str, Any]:
@@ -217,8 +252,9 @@ def _describe_result(result: RunResult) -> dict[str, Any]:
         "filePath": result.file_path,
         "durationSeconds": format_seconds(result.duration_s),
         "collectedAt": None if result.collected_at is None else format_instant(result.collected_at),
+        **result.unknown,
     }
-    return {name: member for name, member in members.items() if member is not None}
+    return leave_out_absent(members)
 
 
 def _describe_report(report: ReportEvidence) -> dict[str, Any]:
@@ -227,4 +263,5 @@ def _describe_report(report: ReportEvidence) -> dict[str, Any]:
         "sha256": report.sha256,
         "sizeBytes": report.size_bytes,
         "complete": report.complete,
+        **report.unknown,
     }

@@ -3,11 +3,12 @@
 from typing import NamedTuple
 
 from gpureport.contract.claims import COMPLETE, CORRUPT, NONE, OUTCOMES, PARTIAL, RunResult
+from gpureport.contract.reasons import REASONS
 from gpureport.contract.statuses import COMPLETED, Status, failed
 
 INCOMPLETE_REASON = "incomplete"
 
-_REASON_WITHOUT_ANOTHER = {PARTIAL: INCOMPLETE_REASON, CORRUPT: "corrupt", NONE: "no-report"}
+_REASON_WITHOUT_ANOTHER = {COMPLETE: "internal", PARTIAL: INCOMPLETE_REASON, CORRUPT: "corrupt", NONE: "no-report"}
 
 
 class Verdict(NamedTuple):
@@ -26,10 +27,12 @@ def decide_ending(result: RunResult, verdict: Verdict) -> Status:
     """Return the terminal status of a run.
 
     A run is completed only when the first attempt gave a whole report and both agree on it. Otherwise the reason is
-    that of whoever judged worse, the agent's when they agree: it knows about the time-out.
+    that of whoever judged worse, the agent's first when they agree: it knows about the time-out. A reason that is not
+    ours, from a newer agent, is not repeated; the outcome's own stands for it.
     """
     outcome = decide_outcome(result, verdict)
-    if outcome == COMPLETE:
-        return failed(result.reason) if result.reason else Status(COMPLETED)
-    reason = result.reason if result.outcome == outcome else verdict.reason
-    return failed(reason or _REASON_WITHOUT_ANOTHER[outcome])
+    reasons = [judged.reason for judged in (result, verdict) if judged.outcome == outcome and judged.reason]
+    if outcome == COMPLETE and not reasons:
+        return Status(COMPLETED) if result.attempts <= 1 else failed("timeout")
+    ours = (reason for reason in reasons if reason in REASONS)
+    return failed(next(ours, _REASON_WITHOUT_ANOTHER[outcome]))

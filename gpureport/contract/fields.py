@@ -4,6 +4,7 @@ What a particular object holds stands in its own module.
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
@@ -22,6 +23,12 @@ DURATION_S_MAX = 10_000_000
 INTEGER_MAX = 2**53 - 1
 """The largest integer that every JSON reader keeps exactly (RFC 8259 section 6)."""
 
+DEPTH_MAX = 32
+"""Levels of nesting that are read; ours are 4. Deeper ones would break the writer's and the message's recursion."""
+
+MESSAGE_CHARACTERS_MAX = 2000
+"""Of a `ContractError`'s text, so that it fits one log line; `problems` keeps all."""
+
 
 class ContractError(ValueError):
     """A text that is not what the contract says; `problems` names every fault, each as `field: what is wrong`."""
@@ -29,7 +36,8 @@ class ContractError(ValueError):
     def __init__(self, what: str, problems: Collection[str]) -> None:
         self.what = what
         self.problems = tuple(problems)
-        super().__init__(f"{what}: {'; '.join(self.problems)}")
+        text = f"{what}: {'; '.join(self.problems)}"
+        super().__init__(text if len(text) <= MESSAGE_CHARACTERS_MAX else text[: MESSAGE_CHARACTERS_MAX - 1] + "…")
 
 
 def shorten(value: object) -> str:
@@ -39,12 +47,17 @@ def shorten(value: object) -> str:
 
 
 def load_object(what: str, text: str | bytes, size_bytes_max: int) -> dict[str, Any]:
-    """Decode one JSON object of at most `size_bytes_max` bytes; `ContractError` for anything else."""
+    """Decode one JSON object of at most `size_bytes_max` bytes; `ContractError` for anything else.
+
+    Anything else includes what no writer could repeat: a name given twice, NaN, half a surrogate pair, more than
+    `DEPTH_MAX` levels.
+    """
     size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "surrogatepass"))
     if size > size_bytes_max:
         raise ContractError(what, [f"{size} bytes, at most {size_bytes_max} are read"])
     try:
-        value = json.loads(text)
+        value = _DECODER.decode(text.decode() if isinstance(text, bytes) else text)
+        _refuse_unrepeatable(value)
     except (ValueError, RecursionError) as error:
         raise ContractError(what, [f"not JSON: {shorten(str(error))}"]) from None
     if not isinstance(value, dict):
@@ -52,19 +65,60 @@ def load_object(what: str, text: str | bytes, size_bytes_max: int) -> dict[str, 
     return value
 
 
+def _build_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(members)
+    if len(value) < len(members):
+        raise ValueError("a name is given twice in one object")
+    return value
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is no JSON number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_build_object, parse_constant=_refuse_constant)
+
+
+def _refuse_unrepeatable(value: object) -> None:
+    """Raise `ValueError` for a decoded value that is nested too deeply, or that UTF-8 or JSON cannot express."""
+    level: list[object] = [value]
+    for _ in range(DEPTH_MAX + 1):
+        inner: list[object] = []
+        for item in level:
+            if isinstance(item, dict):
+                inner += item.keys()
+                inner += item.values()
+            elif isinstance(item, list):
+                inner += item
+            elif isinstance(item, str):
+                item.encode()
+            elif isinstance(item, float) and not math.isfinite(item):
+                raise ValueError("a number too large")
+        if not inner:
+            return
+        level = inner
+    raise ValueError(f"nested more than {DEPTH_MAX} levels deep")
+
+
 def dump_object(value: Mapping[str, Any]) -> str:
     """Encode compactly, absent (None) members left out; non-ASCII text stays as it is, so that sizes are plain."""
-    present = {name: member for name, member in value.items() if member is not None}
-    return json.dumps(present, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(leave_out_absent(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def as_text(pattern: re.Pattern[str]) -> Callable[[object], str]:
-    """Read a string that matches `pattern` as a whole."""
+def leave_out_absent(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members that are there: absent is absent, never null."""
+    return {name: member for name, member in members.items() if member is not None}
+
+
+def as_text(pattern: re.Pattern[str], size_bytes_max: int | None = None) -> Callable[[object], str]:
+    """Read a string that matches `pattern` as a whole and, where that leaves its length open, is not too long."""
 
     def read(value: object) -> str:
-        if isinstance(value, str) and pattern.fullmatch(value):
-            return value
-        raise ValueError(f"not of the form {pattern.pattern}")
+        if not isinstance(value, str) or not pattern.fullmatch(value):
+            raise ValueError(f"not of the form {pattern.pattern}")
+        if size_bytes_max is not None and len(value.encode()) > size_bytes_max:
+            raise ValueError(f"longer than {size_bytes_max} bytes")
+        return value
 
     return read
 
@@ -131,12 +185,15 @@ class FieldReader:
         self._problems.append(f"{name}: {why}")
 
     def find(self, name: str, read: Callable[[object], T]) -> T | None:
-        """Take a member that may be absent."""
+        """Take a member that may be absent; the faults of a `ContractError` join ours, each under this name."""
         value = self._left.pop(name, None)
         if value is None:
             return None
         try:
             return read(value)
+        except ContractError as error:
+            self._problems += [f"{name}.{problem}" for problem in error.problems]
+            return None
         except ValueError as error:
             self.reject(name, f"{shorten(value)} is {error}")
             return None
@@ -151,7 +208,7 @@ class FieldReader:
         """Return the members that nobody asked for; `ContractError` when anything was wrong."""
         if self._problems:
             raise ContractError(self.what, self._problems)
-        return self._left
+        return leave_out_absent(self._left)
 
 
 def format_seconds(duration_s: float) -> float | int:

@@ -5,9 +5,13 @@ Decisions use the apiserver's clock, taken from the Date header of its answers (
 
 import re
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
-_INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
+_INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}Z")
+_HTTP_DATE = re.compile(
+    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), "
+    r"(?P<day>[0-9]{2}) (?P<month>[A-Z][a-z]{2}) (?P<year>[0-9]{4}) (?P<time>[0-9]{2}:[0-9]{2}:[0-9]{2}) GMT"
+)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def format_instant(at: datetime) -> str:
@@ -22,7 +26,7 @@ def parse_instant(text: str) -> datetime:
     if not _INSTANT.fullmatch(text):
         raise ValueError("not an instant like 2026-11-30T09:15:00Z")
     try:
-        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+        return datetime.fromisoformat(text)
     except ValueError:
         raise ValueError("not a date and time that exist") from None
 
@@ -33,6 +37,12 @@ def format_compact_instant(at: datetime) -> str:
 
 
 def parse_http_date(text: str) -> datetime:
-    """Read the Date header of an HTTP answer; `ValueError` when it is not one."""
-    at = parsedate_to_datetime(text)
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    """Read the Date header of an HTTP answer; `ValueError` when it is not one.
+
+    Only the form that a server must send is read (IMF-fixdate, RFC 9110 section 5.6.7); a leap second is no instant.
+    """
+    match = _HTTP_DATE.fullmatch(text)
+    if not match or match["month"] not in _MONTHS:
+        raise ValueError("not a date like Mon, 30 Nov 2026 09:15:00 GMT")
+    month = _MONTHS.index(match["month"]) + 1
+    return parse_instant(f"{match['year']}-{month:02}-{match['day']}T{match['time']}Z")

@@ -13,7 +13,7 @@ OUTPUT_BYTES_MAX = 8192
 READ_BYTES_MAX = 256 * 1024
 """All annotations of one object together (kube-apiserver, objectmeta.go): nothing longer can be there to read."""
 
-_PREFIX = re.compile(r"(?=.{1,254}/$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/")
+_PREFIX = re.compile(r"(?=.{1,253}/$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/")
 
 
 class Keys(NamedTuple):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from gpureport.contract.claims import OUTCOMES, Claim, describe_claim, read_claim
+from gpureport.contract.claims import OUTCOMES, Claim, describe_claim, read_claim, refuse_newer, without_unknown
 from gpureport.contract.fields import (
     FieldReader,
     as_flag,
@@ -16,10 +16,11 @@ from gpureport.contract.fields import (
     as_object,
     as_text,
     as_word,
+    leave_out_absent,
     load_object,
 )
 from gpureport.contract.names import CLUSTER_NAME, NODE_NAME, SHA256
-from gpureport.contract.statuses import Status, format_status, parse_status
+from gpureport.contract.statuses import COMPLETED, Status, format_status, parse_status
 
 SCHEMA = 1
 MANIFEST_BYTES_MAX = 64 * 1024
@@ -65,7 +66,22 @@ class Manifest(NamedTuple):
 
 
 def format_manifest(manifest: Manifest) -> bytes:
-    """Write a manifest: indented JSON, for people read it too."""
+    """Write a manifest: indented JSON, for people read it too; what is unknown is left out when it would not fit.
+
+    `ValueError` for an ending that we do not write, and when the rest is longer than `MANIFEST_BYTES_MAX`: nobody could
+    read it again.
+    """
+    if not manifest.ending.is_terminal:
+        raise ValueError(f"{manifest.ending!r} is no ending of a run")
+    data = _encode(manifest)
+    if len(data) > MANIFEST_BYTES_MAX:
+        data = _encode(manifest._replace(claim=without_unknown(manifest.claim)))
+    if len(data) > MANIFEST_BYTES_MAX:
+        raise ValueError(f"the manifest would have {len(data)} bytes, at most {MANIFEST_BYTES_MAX}")
+    return data
+
+
+def _encode(manifest: Manifest) -> bytes:
     origin, report = manifest.origin, manifest.report
     members: dict[str, Any] = {
         "schema": SCHEMA,
@@ -79,32 +95,43 @@ def format_manifest(manifest: Manifest) -> bytes:
         "run": describe_claim(manifest.claim._replace(previous=None)),
         "report": None if report is None else _describe_report(report),
     }
-    present = {name: member for name, member in members.items() if member is not None}
-    return (json.dumps(present, ensure_ascii=False, indent=2) + "\n").encode()
+    return (json.dumps(leave_out_absent(members), ensure_ascii=False, allow_nan=False, indent=2) + "\n").encode()
 
 
 def parse_manifest(data: bytes) -> Manifest:
-    """Read a manifest; `ContractError` with every fault."""
-    fields = FieldReader("manifest", load_object("manifest", data, MANIFEST_BYTES_MAX))
-    fields.take("schema", as_integer)
+    """Read a manifest; `ContractError` with every fault, `NewerSchema` for a schema above ours."""
+    value = load_object("manifest", data, MANIFEST_BYTES_MAX)
+    refuse_newer("manifest", SCHEMA, value, value.get("run"))
+    fields = FieldReader("manifest", value)
+    if fields.take("schema", as_integer) == 0:
+        fields.reject("schema", "0 is no schema")
     fields.take("attested", as_flag)
     project = fields.find("project", as_text(_ANY_TEXT))
     location = fields.find("location", as_text(_ANY_TEXT))
     cluster = fields.take("cluster", as_text(CLUSTER_NAME))
     cluster_uid = fields.find("clusterUid", as_text(_ANY_TEXT))
     node = fields.take("node", as_text(NODE_NAME))
-    status = parse_status(fields.take("status", as_text(_ANY_TEXT)) or "")
-    if not status.is_terminal:
-        fields.reject("status", "not a terminal status")
-    run = fields.take("run", as_object)
-    report = fields.find("report", as_object)
+    ending = fields.take("status", _as_ending)
+    claim = fields.take("run", _as_claim)
+    report = fields.find("report", _read_report)
     fields.finish()
     return Manifest(
         origin=Origin(cluster, node, project or "", location or "", cluster_uid or ""),
-        claim=read_claim(run),
-        ending=status,
-        report=None if report is None else _read_report(report),
+        claim=claim,
+        ending=ending,
+        report=report,
     )
+
+
+def _as_ending(value: object) -> Status:
+    status = parse_status(value) if isinstance(value, str) else None
+    if status == Status(COMPLETED) or (status is not None and status.is_terminal and status.reason is not None):
+        return status
+    raise ValueError("no ending of a run")
+
+
+def _as_claim(value: object) -> Claim:
+    return read_claim(as_object(value))
 
 
 def _describe_report(report: ArchivedReport) -> dict[str, Any]:
@@ -122,8 +149,8 @@ def _describe_report(report: ArchivedReport) -> dict[str, Any]:
     }
 
 
-def _read_report(value: Mapping[str, Any]) -> ArchivedReport:
-    fields = FieldReader("manifest, report", value)
+def _read_report(value: object) -> ArchivedReport:
+    fields = FieldReader("report", as_object(value))
     bucket = fields.take("bucket", as_text(_OBJECT_NAME))
     name = fields.take("name", as_text(_OBJECT_NAME))
     generation = fields.take("generation", as_text(_NUMBER))

@@ -4,9 +4,9 @@ Names come from verified ids alone, never from the text of an event.
 """
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 
-from gpureport.contract.instants import format_compact_instant
+from gpureport.contract.instants import format_compact_instant, format_instant
 
 RUN_ID = re.compile(r"[0-9a-f]{32}")
 SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -34,7 +34,8 @@ def staging_object(run_id: str, sha256: str) -> str:
 
 def archive_folder(cluster: str, node: str, started_at: datetime, run_id: str) -> str:
     """Name the folder of one run, without a slash at its end; the day is that of `started_at` in UTC."""
-    return f"{ARCHIVE_ROOT}/{cluster}/{node}/{started_at.astimezone(UTC):%Y-%m-%d}/{run_id}"
+    day = format_instant(started_at).partition("T")[0]
+    return f"{ARCHIVE_ROOT}/{cluster}/{node}/{day}/{run_id}"
 
 
 def manifest_object(folder: str) -> str:

@@ -21,18 +21,22 @@ from gpureport.contract.fields import (
     as_word,
     dump_object,
     format_seconds,
+    leave_out_absent,
     load_object,
 )
 from gpureport.contract.instants import format_instant
 from gpureport.contract.keys import OUTPUT_BYTES_MAX, READ_BYTES_MAX
-from gpureport.contract.names import FILE_PATH, RUN_ID, SHA256
-from gpureport.contract.reasons import REASONS
+from gpureport.contract.names import FILE_PATH, FILE_PATH_BYTES_MAX, RUN_ID, SHA256
+from gpureport.contract.reasons import ANY_REASON
 from gpureport.contract.statuses import COMPLETED, FAILED, Status
 
 ARCHIVE_URI_BYTES_MAX = 1024
-"""A bucket name has at most 63 characters, an object name of ours about 400."""
+"""A bucket name with dots has at most 222 characters, an object name of ours about 400."""
 
 _ARCHIVE_URI = re.compile(r"gs://[a-z0-9][-_.a-z0-9]{1,220}[a-z0-9]/[-_./0-9A-Za-z]+")
+_REASONS_AGAINST_BYTES = frozenset({"corrupt", "incomplete", "too-large", "no-report"})
+"""Endings that say that the report itself is not whole, whatever the agent saw on its disk."""
+
 _GENERATION = re.compile(r"[0-9]{1,20}")
 
 
@@ -80,7 +84,7 @@ def build_output(claim: Claim, ending: Status, archived: Archived | None = None,
         trigger=claim.trigger,
         file_path=None if result is None or report is None else result.file_path,
         file_size_bytes=None if report is None else report.size_bytes,
-        complete=report is not None and report.complete and ending.reason != "corrupt",
+        complete=report is not None and report.complete and ending.reason not in _REASONS_AGAINST_BYTES,
         duration_s=None if result is None else result.duration_s,
         collected_at=None if result is None or report is None else result.collected_at,
         run_id=claim.run_id,
@@ -107,8 +111,14 @@ def find_output(text: str | None) -> Output | None:
 
 
 def format_output(output: Output) -> str:
-    """Write an output annotation; `ValueError` when it is longer than its cap, which no legal value is."""
+    """Write an output annotation; what is unknown is left out when it would not fit.
+
+    `ValueError` when the rest is longer than the cap, which no legal value is.
+    """
     text = dump_object(_describe_output(output))
+    if len(text.encode()) > OUTPUT_BYTES_MAX:
+        previous = None if output.previous is None else output.previous._replace(unknown={})
+        text = dump_object(_describe_output(output._replace(previous=previous, unknown={})))
     if len(text.encode()) > OUTPUT_BYTES_MAX:
         raise ValueError(f"the output annotation would have {len(text.encode())} bytes, at most {OUTPUT_BYTES_MAX}")
     return text
@@ -117,11 +127,11 @@ def format_output(output: Output) -> str:
 def _read_output(value: Mapping[str, Any], *, is_previous: bool = False) -> Output:
     fields = FieldReader("output annotation", value)
     status = fields.take("status", as_word((COMPLETED, FAILED)))
-    reason = fields.find("reason", as_word(REASONS))
-    if (status == FAILED) is (reason is None):
-        fields.reject("reason", "a failed run has one, a completed run has none")
+    reason = (fields.take if status == FAILED else fields.find)("reason", as_text(ANY_REASON))
+    if status == COMPLETED and reason is not None:
+        fields.reject("reason", "a completed run has none")
     trigger = fields.take("trigger", as_word(TRIGGERS))
-    file_path = fields.find("filePath", as_text(FILE_PATH))
+    file_path = fields.find("filePath", as_text(FILE_PATH, FILE_PATH_BYTES_MAX))
     file_size_bytes = fields.find("fileSizeBytes", as_integer)
     complete = fields.take("complete", as_flag)
     duration_s = fields.find("durationSeconds", as_seconds)
@@ -131,7 +141,7 @@ def _read_output(value: Mapping[str, Any], *, is_previous: bool = False) -> Outp
     sha256 = fields.find("sha256", as_text(SHA256))
     archived = _read_archived(fields)
     late = fields.find("late", as_flag)
-    previous = fields.find("previous", as_object)
+    previous = fields.find("previous", _skip_previous if is_previous else _read_previous)
     unknown = fields.finish()
     return Output(
         status=status,
@@ -147,18 +157,28 @@ def _read_output(value: Mapping[str, Any], *, is_previous: bool = False) -> Outp
         sha256=sha256,
         archived=archived,
         late=bool(late),
-        previous=None if previous is None or is_previous else _read_output(previous, is_previous=True),
+        previous=previous,
         unknown=unknown,
     )
 
 
+def _read_previous(value: object) -> Output:
+    return _read_output(as_object(value), is_previous=True)
+
+
+def _skip_previous(value: object) -> None:
+    """Leave out what a previous output says of one before it: one at most is kept."""
+
+
 def _read_archived(fields: FieldReader) -> Archived | None:
-    archive_uri = fields.find("archiveUri", as_text(_ARCHIVE_URI))
-    if archive_uri is not None and len(archive_uri) > ARCHIVE_URI_BYTES_MAX:
-        fields.reject("archiveUri", f"longer than {ARCHIVE_URI_BYTES_MAX} bytes")
+    archive_uri = fields.find("archiveUri", as_text(_ARCHIVE_URI, ARCHIVE_URI_BYTES_MAX))
     archive_generation = fields.find("archiveGeneration", as_text(_GENERATION))
     archived_at = fields.find("archivedAt", as_instant)
+    if (archive_uri is None) is not (archive_generation is None):
+        fields.reject("archiveUri", "it and archiveGeneration stand together or not at all")
     if archived_at is None:
+        if archive_uri is not None:
+            fields.reject("archivedAt", "missing beside archiveUri")
         return None
     return Archived(archived_at, archive_uri, archive_generation)
 
@@ -184,4 +204,4 @@ def _describe_output(output: Output) -> dict[str, Any]:
         "previous": None if output.previous is None else _describe_output(output.previous._replace(previous=None)),
         **output.unknown,
     }
-    return {name: member for name, member in members.items() if member is not None}
+    return leave_out_absent(members)

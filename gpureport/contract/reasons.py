@@ -3,6 +3,7 @@
 We write only these words, and read any. To add one, see CONTRIBUTING.md.
 """
 
+import re
 from typing import NamedTuple
 
 
@@ -59,3 +60,6 @@ _TABLE = (
 
 REASONS = {reason.word: reason for reason in _TABLE}
 """Every reason by its word."""
+
+ANY_REASON = re.compile(r"[!#-\[\]-~]([ !#-\[\]-~]{0,70}[!#-\[\]-~])?")
+"""What is read as a reason: ours, or another writer's that fits a status behind `failed: ` and needs no escape."""

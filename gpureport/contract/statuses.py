@@ -51,5 +51,7 @@ def format_status(status: Status) -> str:
 
 
 def failed(reason: str) -> Status:
-    """Build a failed status; the reason is a word of `REASONS`."""
+    """Build a failed status; `ValueError` when the reason is not a word of `REASONS`."""
+    if reason not in REASONS:
+        raise ValueError(f"{reason!r} is not a reason that we write")
     return Status(FAILED, reason)
