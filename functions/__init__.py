@@ -1,0 +1,1 @@
+"""What runs in the cloud: HTTP entry points behind Pub/Sub push, each a decision over ports."""
