@@ -28,7 +28,7 @@ LOOK_S = 0.02
 """How often the children are looked at while they end."""
 
 
-def run_guarded(supervise: Callable[[], int], *, with_parent: bool) -> int:
+def run_guarded(supervise: Callable[[], int], *, with_parent: bool, stop_s_max: float = STOP_S_MAX) -> int:
     """Fork, run `supervise` in the child, and return its exit code once no descendant is left.
 
     `with_parent` ties the guard to the process that started it (make): when that one dies, everything is stopped.
@@ -47,10 +47,10 @@ def run_guarded(supervise: Callable[[], int], *, with_parent: bool) -> int:
         if os.getppid() != guard:
             os._exit(128 + signal.SIGTERM)
         sys.exit(supervise())
-    return _wait_and_clean_up(supervisor)
+    return _wait_and_clean_up(supervisor, stop_s_max)
 
 
-def _wait_and_clean_up(supervisor: int) -> int:
+def _wait_and_clean_up(supervisor: int, stop_s_max: float) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda received, _frame: _send(supervisor, received))
     exit_code = 1
@@ -59,7 +59,7 @@ def _wait_and_clean_up(supervisor: int) -> int:
         if pid == supervisor:
             exit_code = os.waitstatus_to_exitcode(status)
             break
-    _end_descendants(signal.SIGTERM, STOP_S_MAX)
+    _end_descendants(signal.SIGTERM, stop_s_max)
     _end_descendants(signal.SIGKILL, KILL_S_MAX)
     return exit_code if exit_code >= 0 else 128 - exit_code
 
