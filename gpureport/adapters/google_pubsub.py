@@ -6,9 +6,10 @@ caller's.
 
 import threading
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from gpureport.contract.events import Event
+from gpureport.contract.fields import ContractError
 from gpureport.contract.pubsub_binding import format_message
 from gpureport.ports import Refused, Unavailable
 
@@ -27,8 +28,8 @@ class GooglePublisher:
     """A `Publisher` for one project; to be closed. One instance serves any number of threads.
 
     It uses the client generated from Pub/Sub's API, below the batching one of the same package: one event a request,
-    nothing waits for a batch to fill. Google's libraries are imported at the first publish, which takes 0.3 to 0.5 s: a function that publishes nothing
-    does not pay for them. PUBSUB_EMULATOR_HOST is honoured, by Google's library.
+    nothing waits for a batch to fill. Google's libraries are imported at the first publish, which takes 0.3 to 0.5 s:
+    a function that publishes nothing does not pay for them. PUBSUB_EMULATOR_HOST is honoured, by Google's library.
     """
 
     def __init__(self, project: str, timeout_s: float = TIMEOUT_S) -> None:
@@ -55,7 +56,10 @@ class GooglePublisher:
         from google.api_core import exceptions, retry
         from google.auth.exceptions import GoogleAuthError
 
-        data, attributes = format_message(event)
+        try:
+            data, attributes = format_message(event)
+        except ContractError as error:
+            raise Refused(f"publish to {topic}: {_shorten(error)}") from error
         again = retry.Retry(
             predicate=retry.if_exception_type(exceptions.ServiceUnavailable),
             initial=RETRY_DELAY_MIN_S,
@@ -81,7 +85,8 @@ class GooglePublisher:
         with self._lock:
             client, self._client = self._client, None
         if client is not None:
-            client.transport.close()
+            transport: Any = client.transport
+            transport.close()
 
     def _connect(self) -> "PublisherClient":
         from google.pubsub_v1 import PublisherClient

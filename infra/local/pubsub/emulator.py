@@ -44,7 +44,7 @@ class EmulatorFailed(Exception):
     """The emulator was started and does not serve; the message says why."""
 
 
-def find_command(environment: Mapping[str, str]) -> list[str]:
+def find_command(environment: Mapping[str, str], default_root: Path = DEFAULT_SDK_ROOT) -> list[str]:
     """Return the start of the emulator's command line, the newest jar that is installed in it.
 
     Raises `EmulatorMissing`.
@@ -53,7 +53,7 @@ def find_command(environment: Mapping[str, str]) -> list[str]:
     java = shutil.which("java", path=search_path)
     if java is None:
         raise EmulatorMissing("no java on PATH: install a Java runtime, 11 or newer")
-    roots = _list_sdk_roots(environment.get("CLOUDSDK_ROOT"), shutil.which("gcloud", path=search_path))
+    roots = [default_root, *_list_sdk_roots(environment.get("CLOUDSDK_ROOT"), shutil.which("gcloud", path=search_path))]
     jars = [jar for root in roots for jar in sorted(root.glob(JAR_PATTERN), key=_read_version)]
     if not jars:
         folders = ", ".join(str(root) for root in roots)
@@ -62,8 +62,8 @@ def find_command(environment: Mapping[str, str]) -> list[str]:
 
 
 def _list_sdk_roots(configured: str | None, gcloud: str | None) -> list[Path]:
-    """List where an SDK may be, the preferred one last."""
-    roots = [DEFAULT_SDK_ROOT]
+    """List where else an SDK may be, the preferred one last."""
+    roots = []
     if gcloud is not None:
         roots.append(Path(gcloud).resolve().parent.parent)
     if configured:

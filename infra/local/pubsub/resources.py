@@ -43,6 +43,7 @@ class Problem(Enum):
     INVALID_ARGUMENT = "invalid argument"
     NOT_FOUND = "not found"
     ALREADY_EXISTS = "already exists"
+    OUT_OF_RANGE = "out of range"
     FAILED_PRECONDITION = "failed precondition"
     RESOURCE_EXHAUSTED = "resource exhausted"
     UNIMPLEMENTED = "unimplemented"
@@ -125,7 +126,7 @@ def _parse_dead_letter(request: ProtoMessage) -> tuple[str | None, int | None]:
     attempts = policy.max_delivery_attempts or ATTEMPTS_MIN
     if not ATTEMPTS_MIN <= attempts <= ATTEMPTS_MAX:
         raise BrokerError(
-            Problem.INVALID_ARGUMENT, f"max_delivery_attempts is {ATTEMPTS_MIN} to {ATTEMPTS_MAX}, not {attempts}"
+            Problem.OUT_OF_RANGE, f"max_delivery_attempts is {ATTEMPTS_MIN} to {ATTEMPTS_MAX}, not {attempts}"
         )
     return policy.dead_letter_topic, attempts
 

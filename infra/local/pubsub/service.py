@@ -28,6 +28,8 @@ WIRE_BYTES_MAX = 16 * 1024 * 1024
 """Largest request read at all, above Pub/Sub's own limit, so that the refusal is Pub/Sub's and not gRPC's."""
 PULL_WAIT_MAX_S = 1.0
 """Longest wait of an empty pull; clients pull again."""
+PULL_ANSWER_S = 0.1
+"""What an answer to a pull gets to arrive in before its caller gives up and the lease is nobody's."""
 PULL_MESSAGES_MAX = 1_000
 MODIFY_DEADLINE_MAX_S = 600
 
@@ -173,7 +175,7 @@ class _SubscriberMethods:
         subscription = self._broker.get_subscription(request.subscription)
         if subscription.settings.push is not None:
             raise BrokerError(Problem.FAILED_PRECONDITION, "a push subscription can't be pulled from")
-        wait_s = 0.0 if request.return_immediately else min(PULL_WAIT_MAX_S, remaining_s)
+        wait_s = 0.0 if request.return_immediately else max(0.0, min(PULL_WAIT_MAX_S, remaining_s - PULL_ANSWER_S))
         count = min(request.max_messages, PULL_MESSAGES_MAX)
         deliveries = self._broker.pull(request.subscription, count, wait_s)
         return types.PullResponse.pb()(received_messages=[_build_received(subscription, d) for d in deliveries])
