@@ -40,18 +40,27 @@ expressions = st.builds(
     st.sampled_from(["In", "NotIn"]),
     st.lists(values, min_size=1, max_size=2),
 )
-amounts = st.integers(0, 3)
+amounts = st.sampled_from([0, 1, 1, 2, 2, 3, 3])
+mostly_none = st.one_of(st.just({}), st.just({}), labels)
+tolerates_all = st.just([{"operator": "Exists"}])
 
 
 @st.composite
 def nodes(draw: st.DrawFn) -> list[dict[str, Any]]:
     found = []
-    for name in draw(st.lists(st.sampled_from(["n1", "n2", "n3", "n4"]), max_size=4, unique=True)):
+    for name in draw(
+        st.lists(
+            st.sampled_from(["n1", "n2", "n3", "n4"]),
+            min_size=draw(st.sampled_from([0, 2, 3, 3])),
+            max_size=4,
+            unique=True,
+        )
+    ):
         capacity = draw(amounts)
         found.append(
             {
                 "metadata": {"name": name, "labels": draw(labels)},
-                "spec": {"taints": draw(taints), "unschedulable": draw(st.booleans())},
+                "spec": {"taints": draw(taints), "unschedulable": draw(st.sampled_from([False, False, False, True]))},
                 "status": {"capacity": {GPU: str(capacity)}, "allocatable": {GPU: str(min(capacity, draw(amounts)))}},
             }
         )
@@ -62,16 +71,16 @@ def nodes(draw: st.DrawFn) -> list[dict[str, Any]]:
 def pods(draw: st.DrawFn, name: str) -> dict[str, Any]:
     spec: dict[str, Any] = {
         "containers": [{"resources": {"limits": {GPU: str(draw(amounts))}}}],
-        "nodeSelector": draw(labels),
-        "tolerations": draw(tolerations),
+        "nodeSelector": draw(mostly_none),
+        "tolerations": draw(st.one_of(tolerations, tolerates_all)),
         "priority": draw(st.integers(0, 2)),
     }
-    if draw(st.booleans()):
+    if draw(st.sampled_from([False, False, False, True])):
         terms = [{"matchExpressions": draw(st.lists(expressions, max_size=2))} for _ in range(draw(st.integers(0, 2)))]
         spec["affinity"] = {
             "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
         }
-    places = st.sampled_from(["", "", "n1", "n2", "gone"])
+    places = st.sampled_from(["", "", "", "n1", "n2", "gone"])
     status = {"phase": draw(st.sampled_from(["Pending", "Running", "Failed"])), "nominatedNodeName": draw(places)}
     return {
         "metadata": {"name": name, "namespace": draw(st.sampled_from(["a", "b"]))},
