@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from gpureport.cli.edges import run_command
 from gpureport.cli.judging import judge_pods
-from gpureport.cli.triage import format_words, report_absent, warn_unreadable, write
+from gpureport.cli.triage import format_words, report_absent, show_warnings, write
 from gpureport.cli.triage_options import (
     Connect,
     add_shared_options,
@@ -47,6 +47,6 @@ def _run(args: argparse.Namespace, connect: Connect) -> int:
     snapshot = open_snapshot(args, connect)
     options = read_options(args, snapshot)
     found = judge_pods(snapshot, options, args.namespace, args.pods, needs_evidence=False)
-    warn_unreadable(PROG, snapshot)
+    show_warnings(PROG, snapshot)
     write(format_words([(name, v) for name, v in found if v is not None], is_list=len(found) > 1))
     return report_absent(PROG, snapshot, args.namespace, [name for name, verdict in found if verdict is None])

@@ -1,7 +1,7 @@
 """Where the objects of a cluster come from: saved files, or the cluster itself. What they mean is not decided here."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -45,9 +45,9 @@ class ClusterReader(Protocol):
 
 
 class Snapshot(Protocol):
-    """The objects of a cluster; `unreadable` names what had to be left out so far."""
+    """The objects of a cluster; `warnings` says what had to be left out so far, or looks incomplete."""
 
-    unreadable: list[Unreadable]
+    warnings: list[str]
     dra_resource_names: frozenset[str]
 
     def read_pod(self, namespace: str, name: str) -> Pod | None:
@@ -74,7 +74,7 @@ class LiveSnapshot:
 
     def __init__(self, cluster: ClusterReader) -> None:
         self._cluster = cluster
-        self.unreadable: list[Unreadable] = []
+        self.warnings: list[str] = []
 
     def read_pod(self, namespace: str, name: str) -> Pod | None:
         """Return one Pod; None when there is none."""
@@ -90,14 +90,14 @@ class LiveSnapshot:
         """Yield all Nodes."""
         for data in self._pages("nodes"):
             page = decode_nodes(data)
-            self.unreadable.extend(page.unreadable)
+            self.warnings.extend(_name_unreadable(page.unreadable))
             yield from page.items
 
     def read_pods(self) -> Iterator[Pod]:
         """Yield the Pods of all namespaces."""
         for data in self._pages("pods"):
             page = decode_pods(data)
-            self.unreadable.extend(page.unreadable)
+            self.warnings.extend(_name_unreadable(page.unreadable))
             yield from page.items
 
     def namespaces_of(self, name: str) -> list[str]:  # noqa: ARG002 - the signature is the protocol's
@@ -117,7 +117,7 @@ class SavedSnapshot:
     """Objects from files; an object that stands in several files counts once."""
 
     def __init__(self, files: Sequence[str]) -> None:
-        self.unreadable: list[Unreadable] = []
+        self.warnings: list[str] = []
         self._nodes: dict[str, Node] = {}
         self._pods: dict[tuple[str, str], Pod] = {}
         names: set[str] = set()
@@ -125,7 +125,7 @@ class SavedSnapshot:
         for file in files:
             found = _read_objects(file)
             has_nodes, has_pods = has_nodes or found.has_nodes, has_pods or found.has_pods
-            self.unreadable.extend(found.unreadable)
+            self.warnings.extend(_name_unreadable(found.unreadable))
             self._nodes.update((node.metadata.name, node) for node in found.nodes)
             self._pods.update(((pod.metadata.namespace, pod.metadata.name), pod) for pod in found.pods)
             names.update(c.spec.extended_resource_name for c in found.device_classes if c.spec.extended_resource_name)
@@ -133,6 +133,8 @@ class SavedSnapshot:
         if not (has_nodes and has_pods):
             missing = "Pods" if has_nodes else "Nodes" if has_pods else "Nodes and no Pods"
             raise CommandError(f"{', '.join(files)}: there are no {missing} in it; {HOW_TO_SAVE}", EXIT_USAGE)
+        if not self._nodes:
+            self.warnings.append("there are no Nodes in the objects: judged as a cluster without any")
 
     def read_pod(self, namespace: str, name: str) -> Pod | None:
         """Return one Pod; None when there is none."""
@@ -149,6 +151,11 @@ class SavedSnapshot:
     def namespaces_of(self, name: str) -> list[str]:
         """Return the namespaces that hold a Pod of this name."""
         return sorted(namespace for namespace, pod_name in self._pods if pod_name == name)
+
+
+def _name_unreadable(unreadable: Iterable[Unreadable]) -> Iterator[str]:
+    for item in unreadable:
+        yield f"left out: {item.where}: {item.message}"
 
 
 def _read_objects(file: str) -> Objects:

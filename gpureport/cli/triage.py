@@ -16,7 +16,7 @@ NAME = "triage"
 PROG = "gpureport triage"
 SUMMARY = "say in one word why a GPU Pod does not run, with the evidence"
 
-UNREADABLE_SHOWN_MAX = 5
+WARNINGS_SHOWN_MAX = 5
 """Objects that could not be read, named on stderr one by one; more are counted."""
 
 DESCRIPTION = """\
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace, connect: Connect) -> int:
     options = read_options(args, snapshot)
     found = judge_pods(snapshot, options, args.namespace, args.pods, needs_evidence=not has_words_alone)
     present = [(name, verdict) for name, verdict in found if verdict is not None]
-    warn_unreadable(PROG, snapshot)
+    show_warnings(PROG, snapshot)
     if has_words_alone:
         write(format_words(present, is_list=is_list))
     elif args.output == "json":
@@ -101,10 +101,10 @@ def report_absent(prog: str, snapshot: Snapshot, namespace: str, names: list[str
     return EXIT_NOT_FOUND if names else EXIT_OK
 
 
-def warn_unreadable(prog: str, snapshot: Snapshot) -> None:
-    """Name the objects that were left out, since a verdict without them may be another."""
-    for item in snapshot.unreadable[:UNREADABLE_SHOWN_MAX]:
-        warn(prog, f"left out: {item.where}: {item.message}")
-    more = len(snapshot.unreadable) - UNREADABLE_SHOWN_MAX
+def show_warnings(prog: str, snapshot: Snapshot) -> None:
+    """Print what was left out or looks incomplete, since a verdict without it may be another."""
+    for message in snapshot.warnings[:WARNINGS_SHOWN_MAX]:
+        warn(prog, message)
+    more = len(snapshot.warnings) - WARNINGS_SHOWN_MAX
     if more > 0:
-        warn(prog, f"left out: {more} more objects that can't be read")
+        warn(prog, f"and {more} more objects that can't be read")

@@ -36,7 +36,7 @@ class Page(NamedTuple, Generic[T]):
 
 
 class Objects(NamedTuple):
-    """What a saved dump holds; `has_nodes` tells a list without Nodes from a cluster without Nodes."""
+    """What a saved dump holds; `has_nodes` and `has_pods` say which kinds it is a list of, even if there are none."""
 
     nodes: list[Node]
     pods: list[Pod]
@@ -112,8 +112,11 @@ def decode_objects(data: bytes) -> Objects:
         return _sort_items([msgspec.Raw(data)], "")
     item_kind = envelope.kind.removesuffix("List")
     found = _sort_items(envelope.items or [], item_kind)
+    # kubectl calls a list of several kinds plainly List: of a kind that is missing there, the cluster has none.
+    is_mixed = not item_kind and bool(envelope.items)
     return found._replace(
-        has_nodes=found.has_nodes or item_kind == "Node", has_pods=found.has_pods or item_kind == "Pod"
+        has_nodes=found.has_nodes or item_kind == "Node" or is_mixed,
+        has_pods=found.has_pods or item_kind == "Pod" or is_mixed,
     )
 
 
