@@ -4,9 +4,8 @@ The library lets much through (a body that is no JSON, an instant that is none) 
 so nothing it returns is used before `parse_message` has judged it. Whether to act on an event is not decided here.
 """
 
-import json
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from gpureport.contract.events import Event
 from gpureport.contract.fields import ContractError, load_object, shorten
@@ -38,7 +37,7 @@ def decode_event(headers: Mapping[str, str], body: bytes) -> Event:
     if "ce-time" not in headers:
         attributes.pop("ce-time", None)
     attributes["content-type"] = content_type
-    return parse_message(data if isinstance(data, bytes) else b"", attributes)
+    return parse_message(data, attributes)
 
 
 def _decode_structured(body: bytes) -> Event:
@@ -51,15 +50,15 @@ def _decode_structured(body: bytes) -> Event:
     if "time" not in given:
         attributes.pop("ce-time", None)
     attributes["content-type"] = given.get("datacontenttype", CONTENT_TYPE)
-    return parse_message(data if isinstance(data, bytes) else json.dumps(data).encode(), attributes)
+    return parse_message(data, attributes)
 
 
 def _is_odd(name: str, value: object) -> bool:
     return name not in ("data", "data_base64") and not isinstance(value, str)
 
 
-def _take_apart(headers: Mapping[str, str], body: bytes) -> tuple[dict[str, str], Any]:
-    """Let the library read the request; its many kinds of complaint become one."""
+def _take_apart(headers: Mapping[str, str], body: bytes) -> tuple[dict[str, str], bytes]:
+    """Let the library read the request into attributes and the JSON of the data; its many complaints become one."""
     from cloudevents.exceptions import GenericException
     from cloudevents.http import from_http
 
@@ -69,7 +68,8 @@ def _take_apart(headers: Mapping[str, str], body: bytes) -> tuple[dict[str, str]
         raise ContractError("event", [f"not a CloudEvent: {type(error).__name__}"]) from None
     attributes = {f"ce-{name}": str(value) for name, value in event.get_attributes().items()}
     attributes.pop("ce-datacontenttype", None)
-    return attributes, event.data
+    data = event.data or b""
+    return attributes, data.encode() if isinstance(data, str) else bytes(data)
 
 
 def _keep(data: T) -> T:

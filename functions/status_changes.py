@@ -89,13 +89,4 @@ def _test_run(located: LocatedRun, keys: Keys) -> Change:
 
 
 def _write_output(located: LocatedRun, keys: Keys, output: Output) -> Change:
-    return Change(ANNOTATIONS, keys.output, located.state.output, _format_within_cap(output))
-
-
-def _format_within_cap(output: Output) -> str:
-    """Write an output; what somebody else added goes when there is no room for it."""
-    try:
-        return format_output(output)
-    except ValueError:
-        previous = None if output.previous is None else output.previous._replace(unknown={})
-        return format_output(output._replace(unknown={}, previous=previous))
+    return Change(ANNOTATIONS, keys.output, located.state.output, format_output(output))
