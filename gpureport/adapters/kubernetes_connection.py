@@ -162,6 +162,10 @@ def cut_text(text: str) -> str:
     return text if len(text) <= ERROR_TEXT_MAX else f"{text[: ERROR_TEXT_MAX - 1]}…"
 
 
+_MALFORMED = (AttributeError, LookupError, TypeError, ValueError)
+"""What the official loader raises for a file of another shape than it expects."""
+
+
 def _load_kubeconfig(configuration: _Configuration, path: str, context: str | None) -> None:
     from kubernetes.config.config_exception import ConfigException
     from kubernetes.config.kube_config import load_kube_config
@@ -170,7 +174,7 @@ def _load_kubeconfig(configuration: _Configuration, path: str, context: str | No
     load: Callable[..., None] = load_kube_config
     try:
         load(path, context=context, client_configuration=configuration, persist_config=False)
-    except (ConfigException, yaml_error, OSError) as error:
+    except (ConfigException, yaml_error, OSError, *_MALFORMED) as error:
         raise Refused(f"kubeconfig {path}: {cut_text(str(error))}") from error
 
 

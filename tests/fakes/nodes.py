@@ -37,7 +37,7 @@ class MemoryNodes:
         name = node["metadata"]["name"]
         with self._lock:
             uid = {"uid": f"uid-of-{name}", **copy.deepcopy(node["metadata"])}
-            self._store(name, {**copy.deepcopy(node), "metadata": uid})
+            self._store(name, {"spec": {}, "status": {}, **copy.deepcopy(node), "metadata": uid})
 
     def remove(self, name: str) -> None:
         """Delete a Node."""

@@ -165,11 +165,10 @@ class Operations:
 
     def _update(self, target: Target, current: Stored, new: dict[str, Any]) -> Answer:
         """Store an update; one that changes nothing keeps its resourceVersion and is seen by no watch."""
+        dry_run = _parse_dry_run(target)
         stored = current
         if new != current.object:
-            stored = (
-                Stored(new) if _parse_dry_run(target) else self.store.write(target.resource.storage, target.key, new)
-            )
+            stored = Stored(new) if dry_run else self.store.write(target.resource.storage, target.key, new)
         return Answer(200, render_object(target.resource, stored))
 
 

@@ -149,7 +149,10 @@ def _check_uid(resource: Resource, name: str, asked: object, current: dict[str, 
 
 
 def _validate(resource: Resource, new: dict[str, Any], created: bool) -> dict[str, Any]:
+    """Check an object, and give it the empty spec and status that every Node and Pod has."""
     new = {**new, "metadata": tidy_metadata(new["metadata"])}
+    if "status" in resource.subresources:
+        new.update(spec=new.get("spec") or {}, status=new.get("status") or {})
     causes = list_metadata_causes(resource, new["metadata"])
     if resource.plural == "events":
         causes += list_event_causes(new, resource.group_version, created)
