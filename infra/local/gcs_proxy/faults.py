@@ -63,6 +63,11 @@ class Faults:
                 raise Rejected(build_error(400, "too many faults"))
             self._faults.append(fault)
 
+    def forget(self) -> None:
+        """Drop every failure that is still to come."""
+        with self._lock:
+            self._faults.clear()
+
     def take(self, method: str, path: str) -> Fault | None:
         """Note the request, and use up one failure that fits it."""
         with self._lock:

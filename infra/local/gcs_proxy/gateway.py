@@ -63,7 +63,8 @@ class Gateway:
             return unfinished or self._forward(request, body).read_whole()
 
     def _rewrite_part(self, request: Request, live: Live) -> Reply | None:
-        limit_bytes = int(request.query.get("maxBytesRewrittenPerCall", 0)) or self._rewrite_bytes_max
+        asked = request.query.get("maxBytesRewrittenPerCall", "")
+        limit_bytes = int(asked) if asked.isdecimal() else self._rewrite_bytes_max
         generation, _, done = request.query.get("rewriteToken", f"{live.generation}-0").partition("-")
         if generation != str(live.generation) or not done.isdecimal():
             raise Rejected(build_error(400, "Invalid rewrite token"))

@@ -109,6 +109,9 @@ class ProxyHandler(BaseHTTPRequestHandler):
         if (request.method, request.path) == ("POST", "/_local/fail"):
             self.server.faults.order(parse_json_object(request.body.read_json()))
             return build_json_reply(200, {})
+        if (request.method, request.path) == ("DELETE", "/_local/fail"):
+            self.server.faults.forget()
+            return Reply(204)
         if (request.method, request.path) == ("GET", "/_local/served"):
             body = json.dumps(self.server.faults.served()).encode()
             return Reply(200, (("Content-Type", "application/json"),), (body,), len(body))

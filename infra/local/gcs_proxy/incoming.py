@@ -26,7 +26,8 @@ class Body:
     def __init__(self, stream: BufferedIOBase, headers: Headers) -> None:
         self._stream = stream
         self._chunked = headers.get("Transfer-Encoding", "").lower() == "chunked"
-        self._left_bytes = 0 if self._chunked else int(headers.get("Content-Length") or 0)
+        length = headers.get("Content-Length", "")
+        self._left_bytes = int(length) if length.isdecimal() and not self._chunked else 0
         self.finished = not self._chunked and self._left_bytes == 0
 
     def pieces(self) -> Iterator[bytes]:

@@ -39,7 +39,7 @@ class Requester:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.bucket = f"bucket-{os.getpid()}-{next(_bucket_numbers)}"
+        self.bucket = f"bucket-{os.getpid()}-{next(_bucket_numbers):05}"
         self.ask("POST", "/storage/v1/b", {"project": "test"}, json.dumps({"name": self.bucket}).encode())
 
     def ask(self, method: str, path: str, query=None, body: bytes = b"", headers=None) -> Answer:
@@ -113,9 +113,17 @@ def start_proxy(tmp_path):
 
 
 @pytest.fixture
+def connect():
+    """Make requests to a server given by its URL."""
+    return Requester
+
+
+@pytest.fixture
 def requester(storage_proxy):
-    """Requests to the proxy."""
-    return Requester(storage_proxy.url)
+    """Requests to the proxy; failures that were ordered and did not happen are called off at the end."""
+    requester = Requester(storage_proxy.url)
+    yield requester
+    assert requester.ask("DELETE", "/_local/fail").status == 204
 
 
 @pytest.fixture

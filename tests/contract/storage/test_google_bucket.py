@@ -3,12 +3,14 @@
 import io
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from gpureport.adapters.google_storage import RANGE_BYTES, GoogleBucket
 from gpureport.ports import Refused, Unavailable
-from tests.contract.storage.conftest import REPOSITORY, Requester
+
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 LARGE = bytes(range(256)) * (9 * 4096)
 
@@ -104,8 +106,8 @@ def test_a_large_upload_whose_session_is_gone_is_unavailable(requester, open_buc
         upload(open_bucket(requester), "a", LARGE)
 
 
-def test_a_copy_goes_on_call_by_call(start_proxy, open_bucket):
-    requester = Requester(start_proxy("--rewrite-bytes-max", str(4 * 1024 * 1024)).url)
+def test_a_copy_goes_on_call_by_call(start_proxy, connect, open_bucket):
+    requester = connect(start_proxy("--rewrite-bytes-max", str(4 * 1024 * 1024)).url)
     bucket = open_bucket(requester)
     copied = bucket.copy_from(upload(bucket, "a", LARGE), "b", "application/gzip")
     assert (copied.size_bytes, copied) == (len(LARGE), bucket.stat("b"))

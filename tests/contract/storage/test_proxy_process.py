@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.storage.conftest import Requester
-
 
 def list_children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
@@ -46,9 +44,9 @@ def test_the_proxy_ends_with_status_one_when_the_server_dies(start_proxy):
     proxy.child.stdout.close()
 
 
-def test_objects_outlive_the_proxy(start_proxy, tmp_path):
+def test_objects_outlive_the_proxy(start_proxy, connect, tmp_path):
     proxy = start_proxy()
-    before = Requester(proxy.url)
+    before = connect(proxy.url)
     before.put("a", b"kept")
     generation = before.generation("a")
     proxy.end()
