@@ -4,6 +4,7 @@ posix_spawn runs no Python between fork and exec and needs no `subprocess`, whic
 until the exec is done, so the program must be a local one: what lies on the host is reached through a launcher.
 """
 
+import errno
 import os
 import signal
 from collections.abc import Mapping, Sequence
@@ -18,8 +19,9 @@ def spawn(
 
     `standard_fds` become 0, 1 and 2; `pass_fds` keep their numbers, which are above 2; all others are closed.
     """
-    actions = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(standard_fds)]
+    actions: list[tuple[int, ...]] = [(os.POSIX_SPAWN_DUP2, fd, target) for target, fd in enumerate(standard_fds)]
     actions += [(os.POSIX_SPAWN_DUP2, fd, fd) for fd in pass_fds]  # onto itself: it loses close-on-exec
+    actions += [(os.POSIX_SPAWN_CLOSE, fd) for fd in _list_inheritable() if fd not in pass_fds]
     return os.posix_spawn(
         argv[0],
         list(argv),
@@ -29,6 +31,19 @@ def spawn(
         setsigmask=[],
         setsigdef=_IGNORED_BY_PYTHON,
     )
+
+
+def _list_inheritable() -> list[int]:
+    """List the descriptors above 2 that whoever started us left open for children; Python opens none such."""
+    found = []
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        try:
+            if fd > 2 and os.get_inheritable(fd):
+                found.append(fd)
+        except OSError as error:
+            if error.errno != errno.EBADF:  # the listing's own, closed by now
+                raise
+    return found
 
 
 def open_input(data: bytes) -> int:

@@ -102,7 +102,7 @@ class Judge:
         self._compressed_bytes = 0
         self._raw_bytes = 0
         self._members = 0
-        self._is_padding = False
+        self._has_padding = False
         self._settled: Verdict | None = None
 
     @property
@@ -164,7 +164,7 @@ class Judge:
         text = b""
         while data or len(text) == OUTPUT_BYTES_MAX:  # a full output may leave bytes inside the inflater
             if inflater is None:
-                if self._is_padding or (self._members and data[0] == 0):
+                if self._has_padding or (self._members and data[0] != _MAGIC[0]):
                     self._take_padding(data)
                     return
                 inflater = self._inflater = self._new_inflater()
@@ -185,7 +185,7 @@ class Judge:
 
     def _take_padding(self, data: bytes | memoryview) -> None:
         """Accept NUL bytes after the last member, as gzip does (tar and tape pad so), and nothing else there."""
-        self._is_padding = True
+        self._has_padding = True
         if bytes(data).strip(b"\0"):
             self._settled = _IS_CORRUPT
 
