@@ -1,0 +1,1 @@
+"""Says what the agent does: the log."""
