@@ -8,7 +8,7 @@ from gpureport.contract.statuses import COMPLETED, Status, failed
 
 INCOMPLETE_REASON = "incomplete"
 
-_REASON_WITHOUT_ANOTHER = {COMPLETE: "internal", PARTIAL: INCOMPLETE_REASON, CORRUPT: "corrupt", NONE: "no-report"}
+_REASON_WITHOUT_ANOTHER = {COMPLETE: "internal", PARTIAL: INCOMPLETE_REASON, NONE: "no-report"}
 
 
 class Verdict(NamedTuple):
@@ -26,11 +26,14 @@ def decide_outcome(result: RunResult, verdict: Verdict) -> str:
 def decide_ending(result: RunResult, verdict: Verdict) -> Status:
     """Return the terminal status of a run.
 
-    A run is completed only when the first attempt gave a whole report and both agree on it. Otherwise the reason is
-    that of whoever judged worse, the agent's first when they agree: it knows about the time-out. A reason that is not
-    ours, from a newer agent, is not repeated; the outcome's own stands for it.
+    A run is completed only when the first attempt gave a whole report and both agree on it. Damaged bytes are `corrupt`
+    whatever led there, for they are kept apart in the archive. Otherwise the reason is that of whoever judged worse,
+    the agent's first when they agree: it knows about the time-out. A reason that is not ours, from a newer agent, is
+    not repeated; the outcome's own stands for it.
     """
     outcome = decide_outcome(result, verdict)
+    if outcome == CORRUPT:
+        return failed("corrupt")
     reasons = [judged.reason for judged in (result, verdict) if judged.outcome == outcome and judged.reason]
     if outcome == COMPLETE and not reasons:
         return Status(COMPLETED) if result.attempts <= 1 else failed("timeout")

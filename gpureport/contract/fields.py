@@ -83,21 +83,20 @@ def _refuse_unrepeatable(value: object) -> None:
     """Raise `ValueError` for a decoded value that is nested too deeply, or that UTF-8 or JSON cannot express."""
     level: list[object] = [value]
     for _ in range(DEPTH_MAX + 1):
-        inner: list[object] = []
         for item in level:
-            if isinstance(item, dict):
-                inner += item.keys()
-                inner += item.values()
-            elif isinstance(item, list):
-                inner += item
-            elif isinstance(item, str):
+            if isinstance(item, str):
                 item.encode()
             elif isinstance(item, float) and not math.isfinite(item):
                 raise ValueError("a number too large")
-        if not inner:
+        containers = [item for item in level if isinstance(item, dict | list)]
+        if not containers:
             return
-        level = inner
+        level = [inner for item in containers for inner in _list_parts(item)]
     raise ValueError(f"nested more than {DEPTH_MAX} levels deep")
+
+
+def _list_parts(value: dict[str, Any] | list[Any]) -> list[Any]:
+    return [*value.keys(), *value.values()] if isinstance(value, dict) else value
 
 
 def dump_object(value: Mapping[str, Any]) -> str:
