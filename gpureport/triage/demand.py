@@ -28,18 +28,26 @@ class ResourceNames:
 
     def __init__(self, patterns: tuple[str, ...]) -> None:
         self.patterns = patterns
-        self._patterns = [NamePattern(text.removesuffix("*"), text.endswith("*")) for text in patterns]
-        self._known: dict[str, bool] = {}
+        self.known = _KnownNames([NamePattern(text.removesuffix("*"), text.endswith("*")) for text in patterns])
 
     def is_gpu(self, name: str) -> bool:
         """Say whether a resource name is one of ours."""
-        known = self._known.get(name)
-        if known is None:
-            if len(self._known) >= NAMES_CACHED_MAX:
-                self._known.clear()
-            known = any(name.startswith(p.text) if p.is_prefix else name == p.text for p in self._patterns)
-            self._known[name] = known
-        return known
+        return self.known[name]
+
+
+class _KnownNames(dict[str, bool]):
+    """Names already judged; a new one is judged when it is looked up."""
+
+    def __init__(self, patterns: list[NamePattern]) -> None:
+        super().__init__()
+        self._patterns = patterns
+
+    def __missing__(self, name: str) -> bool:
+        if len(self) >= NAMES_CACHED_MAX:
+            self.clear()
+        found = any(name.startswith(p.text) if p.is_prefix else name == p.text for p in self._patterns)
+        self[name] = found
+        return found
 
 
 def gpu_demand(spec: PodSpec, names: ResourceNames) -> Demand:
@@ -47,51 +55,62 @@ def gpu_demand(spec: PodSpec, names: ResourceNames) -> Demand:
 
     Extended resources can't be overcommitted, so the API keeps both equal; objects written by hand may hold one alone.
     """
-    is_gpu = names.is_gpu
+    known = names.known
+    total: dict[str, int] = {}
+    if spec.init_containers or spec.overhead:
+        overhead = {name: parse_count(amount) for name, amount in spec.overhead.items() if known[name]}
+        total = _effective(spec, lambda resources: _pick_gpus(resources, known), overhead)
+    else:
+        # Nearly every Pod: this path is what a word costs.
+        for container in spec.containers:
+            if container.resources is not None:
+                _add_gpus(total, container.resources, known)
+    return tuple(sorted([item for item in total.items() if item[1] > 0])) if total else ()
 
-    def pick(resources: Resources | None) -> dict[str, int]:
-        if resources is None:
-            return {}
-        found = {name: parse_count(amount) for name, amount in resources.limits.items() if is_gpu(name)}
-        for name, amount in resources.requests.items():
-            if is_gpu(name) and name not in found:
-                found[name] = parse_count(amount)
-        return found
 
-    overhead = {name: parse_count(amount) for name, amount in spec.overhead.items() if is_gpu(name)}
-    total = _effective(spec, pick, overhead)
-    return tuple(sorted((name, amount) for name, amount in total.items() if amount > 0)) if total else ()
+def _add_gpus(total: dict[str, int], resources: Resources, known: _KnownNames) -> None:
+    limits = resources.limits
+    for name in limits:
+        if known[name]:
+            total[name] = total.get(name, 0) + parse_count(limits[name])
+    for name, amount in resources.requests.items():
+        if known[name] and name not in limits:
+            total[name] = total.get(name, 0) + parse_count(amount)
+
+
+def _pick_gpus(resources: Resources, known: _KnownNames) -> dict[str, int]:
+    found: dict[str, int] = {}
+    _add_gpus(found, resources, known)
+    return found
 
 
 def other_demand(spec: PodSpec) -> dict[str, int]:
     """Return cpu, memory and ephemeral storage in thousandths: requests first, limits where there is no request."""
-
-    def pick(resources: Resources | None) -> dict[str, int]:
-        if resources is None:
-            return {}
-        return _thousandths({**resources.limits, **resources.requests})
-
-    total = _effective(spec, pick, {})
-    total.update(pick(spec.resources))  # resources of the Pod as a whole replace the containers' sum
+    total = _effective(spec, _pick_others, {})
+    if spec.resources is not None:
+        total.update(_pick_others(spec.resources))  # resources of the Pod as a whole replace the containers' sum
     _add(total, _thousandths(spec.overhead))
     return total
 
 
-def _effective(
-    spec: PodSpec, pick: Callable[[Resources | None], dict[str, int]], overhead: dict[str, int]
-) -> dict[str, int]:
+def _pick_others(resources: Resources) -> dict[str, int]:
+    return _thousandths({**resources.limits, **resources.requests})
+
+
+def _effective(spec: PodSpec, pick: Callable[[Resources], dict[str, int]], overhead: dict[str, int]) -> dict[str, int]:
     """Return max(apps + sidecars, the peak while init containers run) + overhead.
 
     An init container runs beside the sidecars that were started before it.
     """
     total: dict[str, int] = {}
     for container in spec.containers:
-        _add(total, pick(container.resources))
+        if container.resources is not None:
+            _add(total, pick(container.resources))
     if spec.init_containers:
         sidecars: dict[str, int] = {}
         peak: dict[str, int] = {}
         for container in spec.init_containers:
-            own = pick(container.resources)
+            own = pick(container.resources) if container.resources is not None else {}
             if container.restart_policy == "Always":
                 _add(sidecars, own)
                 _raise_to(peak, sidecars)

@@ -54,14 +54,14 @@ class NodeEvidence(NamedTuple):
 def stage_masks(verdict: Verdict) -> list[tuple[Stage, int]]:
     """Return the Nodes left after each stage."""
     index, pod, demand = verdict.index, verdict.pod, verdict.demand
-    mask = index.everything
+    supply, mask = index.supply(demand, pod), index.everything
     left = []
     for stage, passing in (
         (Stage.LABELS, index.matching(pod.spec)),
         (Stage.TAINTS, index.tolerated(pod.spec)),
-        (Stage.CAPACITY, index.with_gpus(demand)),
-        (Stage.ALLOCATABLE, index.offering(demand)),
-        (Stage.FREE, index.fitting(demand, pod)),
+        (Stage.CAPACITY, supply.with_gpus),
+        (Stage.ALLOCATABLE, supply.offering),
+        (Stage.FREE, supply.fitting),
     ):
         mask &= passing
         left.append((stage, mask))
@@ -70,7 +70,7 @@ def stage_masks(verdict: Verdict) -> list[tuple[Stage, int]]:
 
 def count_stages(verdict: Verdict) -> tuple[StageCount, ...]:
     """Count the Nodes left after each stage, all Nodes first."""
-    gpus = verdict.index.with_gpus(verdict.demand)
+    gpus = verdict.index.supply(verdict.demand, verdict.pod).with_gpus
     masks = [("nodes", verdict.index.everything), *((stage.value, mask) for stage, mask in stage_masks(verdict))]
     return tuple(StageCount(stage, mask.bit_count(), (mask & gpus).bit_count()) for stage, mask in masks)
 
@@ -81,7 +81,7 @@ def rank_nodes(verdict: Verdict) -> Iterator[NodeEvidence]:
     A GPU node behind one taint is nearer than an open node that has no GPU and never will.
     """
     index = verdict.index
-    gpus = index.with_gpus(verdict.demand)
+    gpus = index.supply(verdict.demand, verdict.pod).with_gpus
     left = [(None, index.everything), *stage_masks(verdict)]
     groups: list[tuple[Stage | None, int]] = [(None, left[-1][1])]
     for (_, before), (stage, after) in zip(reversed(left[:-1]), reversed(left[1:]), strict=True):

@@ -115,7 +115,7 @@ def _say_label_mismatch(verdict: Verdict) -> Cause:
 def _say_taint(verdict: Verdict) -> Cause:
     index, spec = verdict.index, verdict.pod.spec
     matching = index.matching(spec)
-    gpu_nodes = matching & index.with_gpus(verdict.demand)
+    gpu_nodes = matching & index.supply(verdict.demand, verdict.pod).with_gpus
     subject = gpu_nodes or matching
     counts: dict[str, int] = {}
     for position in iterate_mask(subject):

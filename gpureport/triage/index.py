@@ -3,7 +3,7 @@
 What the sets mean for a Pod, and in which order they are looked at, is `verdict`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from gpureport.triage.demand import Demand, ResourceNames
@@ -37,6 +37,19 @@ class Options(NamedTuple):
 DEFAULT_OPTIONS = Options()
 
 
+class Supply(NamedTuple):
+    """The Nodes for one demand, as sets.
+
+    `with_gpus`: every demanded resource is there, offered or not (capacity, or allocatable alone: the scheduler never
+    reads capacity). `offering`: some of each is allocatable. `fitting`: enough of each is left after placed Pods and
+    those nominated with equal or higher priority.
+    """
+
+    with_gpus: int
+    offering: int
+    fitting: int
+
+
 class Index:
     """One snapshot of a cluster. Not for use by several threads at once: it remembers answers."""
 
@@ -50,7 +63,7 @@ class Index:
         self._taint_classes = self._group_taints()
         self._tolerated: dict[tuple[Toleration, ...], int] = {}
         self._affine: dict[NodeSelector, int] = {}
-        self._stages: dict[tuple[str, Demand, int], int] = {}
+        self._supplies: dict[tuple[Demand, int], Supply] = {}
 
     @classmethod
     def build(cls, nodes: Iterable[Node], pods: Iterable[Pod], options: Options = DEFAULT_OPTIONS) -> "Index":
@@ -63,7 +76,7 @@ class Index:
         """Count what more Pods hold. No Pod may be added twice."""
         for pod in pods:
             self.inventory.add_pod(pod)
-        self._stages.clear()
+        self._supplies.clear()
 
     @property
     def everything(self) -> int:
@@ -82,39 +95,22 @@ class Index:
 
     def tolerated(self, spec: PodSpec) -> int:
         """Return the Nodes of which every blocking taint is tolerated."""
+        mask = self._tolerated.get(spec.tolerations)
+        if mask is not None:
+            return mask
         return _remember(self._tolerated, spec.tolerations, lambda: self._tolerated_by(spec.tolerations))
 
-    def with_gpus(self, demand: Demand) -> int:
-        """Return the Nodes that have every demanded resource, offered or not: capacity, or allocatable without it.
-
-        The scheduler never reads capacity, so that a Node with allocatable alone has GPUs.
-        """
-
-        def has(name: str, _: int) -> list[bool]:
-            pairs = zip(self.inventory.capacity(name), self.inventory.allocatable(name), strict=True)
-            return [capacity > 0 or allocatable > 0 for capacity, allocatable in pairs]
-
-        return _remember(self._stages, ("has", demand, 0), lambda: self._all_of(demand, has))
-
-    def offering(self, demand: Demand) -> int:
-        """Return the Nodes on which some of every demanded resource is allocatable."""
-
-        def offers(name: str, _: int) -> list[bool]:
-            return [amount > 0 for amount in self.inventory.allocatable(name)]
-
-        return _remember(self._stages, ("offers", demand, 0), lambda: self._all_of(demand, offers))
-
-    def fitting(self, demand: Demand, pod: Pod) -> int:
-        """Return the Nodes with enough left, after placed Pods and those nominated with equal or higher priority."""
+    def supply(self, demand: Demand, pod: Pod) -> Supply:
+        """Return the Nodes that have, offer, and have left what is demanded; see `Supply`."""
         priority = pod.spec.priority if self.inventory.nominated else 0
-        mask = _remember(self._stages, ("fits", demand, priority), lambda: self._fitting(demand, priority))
-        own = self.inventory.positions.get(pod.status.nominated_node_name)
-        if own is not None and own in self.inventory.nominated:
-            # A Pod's own nomination holds nothing against itself.
-            mask &= ~(1 << own)
-            if all(self.free(own, name, pod) >= amount for name, amount in demand):
-                mask |= 1 << own
-        return mask
+        supply = self._supplies.get((demand, priority))
+        if supply is None:
+            if len(self._supplies) >= ANSWERS_CACHED_MAX:
+                self._supplies.clear()
+            supply = self._supplies[demand, priority] = self._compute_supply(demand, priority)
+        if pod.status.nominated_node_name and self.inventory.nominated:
+            return supply._replace(fitting=self._without_own_nomination(supply.fitting, demand, pod))
+        return supply
 
     def free(self, position: int, name: str, pod: Pod) -> int:
         """Return how much is left for a Pod on a Node; below 0 when allocatable fell under what is held."""
@@ -127,21 +123,26 @@ class Index:
         nominated = self.inventory.nominated.get(position, ())
         return [h for h in nominated if h.priority >= pod.spec.priority and (h.namespace, h.name) != own]
 
-    def _fitting(self, demand: Demand, priority: int) -> int:
-        def fits(name: str, need: int) -> list[bool]:
-            left = [a - h for a, h in zip(self.inventory.allocatable(name), self.inventory.held(name), strict=True)]
+    def _compute_supply(self, demand: Demand, priority: int) -> Supply:
+        with_gpus = offering = fitting = self.labels.everything
+        for name, need in demand:
+            allocatable = self.inventory.allocatable(name)
+            left = [offered - held for offered, held in zip(allocatable, self.inventory.held(name), strict=True)]
             for position, holders in self.inventory.nominated.items():
                 left[position] -= sum(_amount(holder, name) for holder in holders if holder.priority >= priority)
-            return [amount >= need for amount in left]
+            has = [max(pair) for pair in zip(self.inventory.capacity(name), allocatable, strict=True)]
+            with_gpus &= _at_least(1, has)
+            offering &= _at_least(1, allocatable)
+            fitting &= _at_least(need, left)
+        return Supply(with_gpus, offering, fitting)
 
-        return self._all_of(demand, fits)
-
-    def _all_of(self, demand: Demand, test: Callable[[str, int], list[bool]]) -> int:
-        mask = self.labels.everything
-        for name, need in demand:
-            passed = test(name, need)
-            mask &= build_mask((i for i, is_passed in enumerate(passed) if is_passed), len(passed))
-        return mask
+    def _without_own_nomination(self, fitting: int, demand: Demand, pod: Pod) -> int:
+        """Return the Nodes that fit when a Pod's own nomination holds nothing against it."""
+        position = self.inventory.positions.get(pod.status.nominated_node_name)
+        if position is None:
+            return fitting
+        fits = all(self.free(position, name, pod) >= need for name, need in demand)
+        return fitting | 1 << position if fits else fitting & ~(1 << position)
 
     def _group_taints(self) -> list[tuple[tuple[Taint, ...], int]]:
         classes: dict[tuple[Taint, ...], list[int]] = {}
@@ -159,6 +160,10 @@ class Index:
 
 def _amount(holder: Holder, name: str) -> int:
     return sum(amount for held, amount in holder.demand if held == name)
+
+
+def _at_least(floor: int, amounts: Sequence[int]) -> int:
+    return build_mask((i for i, amount in enumerate(amounts) if amount >= floor), len(amounts))
 
 
 def _remember(cache: dict[K, int], key: K, compute: Callable[[], int]) -> int:

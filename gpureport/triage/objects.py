@@ -18,7 +18,7 @@ class Taint(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     effect: str = ""
 
 
-class Toleration(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+class Toleration(msgspec.Struct, frozen=True, gc=False, cache_hash=True, rename="camel"):
     """One toleration of a Pod; `tolerationSeconds` does not matter for placement and is not read."""
 
     key: str = ""

@@ -26,6 +26,7 @@ _SUFFIXES = {
 """Suffix -> (power of ten, binary factor)."""
 
 
+@lru_cache(maxsize=4096)
 def parse_count(quantity: str | int | float) -> int:
     """Return a quantity in whole units, rounded up, never below 0; 0 when it is no quantity."""
     if isinstance(quantity, str) and quantity.isascii() and quantity.isdigit() and len(quantity) < 19:

@@ -83,12 +83,13 @@ def _decide_on_nodes(index: Index, pod: Pod, demand: Demand, mask: int) -> Word:
         return Word.TAINT
     if is_served_by_dra(index, demand):
         return Word.OTHER
-    with_gpus = mask & index.with_gpus(demand)
+    supply = index.supply(demand, pod)
+    with_gpus = mask & supply.with_gpus
     mask = tolerated & with_gpus
     if not mask:
         is_lost_to_taints = with_gpus and not index.options.strict_order
         return Word.TAINT if is_lost_to_taints else Word.NO_GPU_NODE
-    mask &= index.offering(demand)
+    mask &= supply.offering
     if not mask:
         return Word.ALLOCATABLE_ZERO
-    return Word.OTHER if mask & index.fitting(demand, pod) else Word.EXHAUSTED
+    return Word.OTHER if mask & supply.fitting else Word.EXHAUSTED
