@@ -156,6 +156,8 @@ class Broker:
                 self._expire(subscription, now)
                 delivery = subscription.backlog.take(now)
                 if delivery is not None or now >= until:
+                    # Whoever leaves may have been the one that watched for the next retry: let another look.
+                    subscription.arrival.notify()
                     return delivery
                 next_at = subscription.backlog.next_event_at()
                 wake_at = until if next_at is None else min(until, next_at)
@@ -169,6 +171,7 @@ class Broker:
                 subscription.backlog.acknowledge(ack_id)
             else:
                 self._forward(subscription, subscription.backlog.reject(ack_id, self._monotonic()))
+                subscription.arrival.notify()
 
     def acknowledge(self, name: str, ack_ids: Sequence[str]) -> None:
         """Forget delivered messages; expired and unknown ids are ignored, as in Pub/Sub."""
@@ -187,7 +190,6 @@ class Broker:
                     subscription.backlog.extend(ack_id, seconds, now)
                 else:
                     self.settle(subscription, ack_id, succeeded=False)
-            subscription.arrival.notify(len(ack_ids))
 
     def expire_leases(self) -> None:
         """End every lease that has run out; called in a loop, so that dead letters move without a reader."""
@@ -208,18 +210,17 @@ class Broker:
                 subscription.arrival.notify_all()
 
     def _fan_out(self, topic: str, drafts: Sequence[Draft]) -> list[str]:
-        readers = [reader for reader in self._subscriptions.values() if reader.settings.topic == topic]
-        admitted = [(r, [d for d in drafts if r.settings.admits(d.attributes)]) for r in readers]
-        for reader, wanted in admitted:
-            if not reader.backlog.has_room(len(wanted), sum(draft.size_bytes for draft in wanted)):
-                raise BrokerError(Problem.RESOURCE_EXHAUSTED, f"the backlog of {reader.settings.name} is full")
         published_at, now = datetime.now(UTC), self._monotonic()
         messages = [Message(draft, str(next(self._message_ids)), published_at) for draft in drafts]
-        for reader in readers:
-            for message in messages:
-                if reader.settings.admits(message.draft.attributes):
-                    reader.backlog.add(message, now)
-            reader.arrival.notify(len(messages))
+        readers = [reader for reader in self._subscriptions.values() if reader.settings.topic == topic]
+        admitted = [(r, [m for m in messages if r.settings.admits(m.draft.attributes)]) for r in readers]
+        for reader, wanted in admitted:
+            if not reader.backlog.has_room(len(wanted), sum(message.draft.size_bytes for message in wanted)):
+                raise BrokerError(Problem.RESOURCE_EXHAUSTED, f"the backlog of {reader.settings.name} is full")
+        for reader, wanted in admitted:
+            for message in wanted:
+                reader.backlog.add(message, now)
+            reader.arrival.notify(len(wanted))
         return [message.message_id for message in messages]
 
     def _expire(self, subscription: Subscription, now: float) -> None:

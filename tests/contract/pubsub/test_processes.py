@@ -13,7 +13,16 @@ from time import monotonic
 import pytest
 
 from infra.local.pubsub.emulator import EmulatorMissing, find_command
-from tests.contract.pubsub.servers import START_TIMEOUT_S, build_command, wait_until
+from tests.contract.pubsub.push_sink import PushSink
+from tests.contract.pubsub.servers import (
+    BROKER,
+    START_TIMEOUT_S,
+    PubSub,
+    Server,
+    build_command,
+    build_push,
+    wait_until,
+)
 
 
 @contextmanager
@@ -54,6 +63,21 @@ def test_broker_ends_within_a_second(tmp_path: Path, number: signal.Signals) -> 
         wait_until((tmp_path / "ready").exists, START_TIMEOUT_S)
         started_at = monotonic()
         process.send_signal(number)
+        assert process.wait(5) == 0
+        assert monotonic() - started_at < 1
+
+
+def test_broker_ends_within_a_second_while_pushes_hang(tmp_path: Path, sink: PushSink) -> None:
+    with run(build_command("broker", tmp_path)) as process:
+        wait_until((tmp_path / "ready").exists, START_TIMEOUT_S)
+        pubsub = PubSub(Server("broker", (tmp_path / "ready").read_text().strip(), BROKER))
+        topic = pubsub.create_topic()
+        pubsub.subscribe(topic, push_config=build_push(sink.url))
+        sink.gate.clear()
+        pubsub.publish_all(topic, [{"data": b"x"}] * 20)
+        sink.wait_for(BROKER.pushes_in_flight)
+        started_at = monotonic()
+        process.terminate()
         assert process.wait(5) == 0
         assert monotonic() - started_at < 1
 

@@ -195,3 +195,15 @@ def test_deleted_subscription_is_not_pushed_to_any_more(pubsub: PubSub, sink: Pu
     pubsub.subscriber.delete_subscription(subscription=name)
     pubsub.publish(topic)
     assert sink.count_after(QUIET_S) == 1
+
+
+def test_retry_is_not_held_up_by_other_pushes_that_hang(pubsub: PubSub, sink: PushSink) -> None:
+    sink.answers.extend([500])
+    topic = pubsub.create_topic()
+    pubsub.subscribe(topic, push_config=build_push(sink.url, unwrapped=True))
+    pubsub.publish(topic, b"again")
+    first = sink.wait_for(1)[0]
+    sink.gate.clear()
+    pubsub.publish(topic, b"hanging")
+    received = sink.wait_until(lambda requests: [one.body for one in requests].count(b"again") == 2)
+    assert received[-1].at - first.at < 3

@@ -1,4 +1,4 @@
-"""Attributes that are no HTTP headers, on the broker; Google's emulator does not deliver such a message at all."""
+"""Attributes that are no HTTP headers, on the broker; Google's emulator keeps some such messages for ever."""
 
 import pytest
 
