@@ -81,7 +81,7 @@ def archive_run(origin: Origin, run: Claim, served_at: datetime, ports: ArchiveP
         return rejected("no-evidence", "the Node states no result of that run yet")
     case = _Case(origin, run, run.result, served_at)
     if run.report is None:
-        return _commit(case, Verdict(NONE), None, ports)
+        return _commit(case, Verdict(NONE), None, None, ports)
     try:
         return _archive_report(case, run.report, ports)
     except Refused:
@@ -129,12 +129,12 @@ def _archive_examined(case: _Case, staged: StoredObject, examined: Examined, por
     verdict = examined.judgement.verdict
     outcome = decide_outcome(case.result, verdict)
     if outcome == NONE:
-        return _commit(case, verdict, None, ports)
+        return _commit(case, verdict, staged, None, ports)
     name = report_object(find_folder(case.origin, case.run), quarantined=outcome == CORRUPT)
     copied = _ensure_copy(staged, name, ports.archive)
     if copied is None:
         return _reject(case, "archive-conflict", "other bytes have the report's name in the archive", ports)
-    return _commit(case, verdict, _describe_report(copied, examined), ports)
+    return _commit(case, verdict, staged, _describe_report(copied, examined), ports)
 
 
 def _ensure_copy(staged: StoredObject, name: str, archive: Archive) -> StoredObject | None:
@@ -164,8 +164,10 @@ def _describe_report(copied: StoredObject, examined: Examined) -> ArchivedReport
     )
 
 
-def _commit(case: _Case, verdict: Verdict, report: ArchivedReport | None, ports: ArchivePorts) -> Answer:
-    """Write the manifest: from here on the run is on record. Then tell, then tidy up."""
+def _commit(
+    case: _Case, verdict: Verdict, staged: StoredObject | None, report: ArchivedReport | None, ports: ArchivePorts
+) -> Answer:
+    """Write the manifest: from here on the run is on record. Then tell, and only then remove what was staged."""
     manifest = Manifest(case.origin, case.run, decide_ending(case.result, verdict), report)
     name = manifest_object(find_folder(case.origin, case.run))
     stored = ports.archive.create(name, format_manifest(manifest), MANIFEST_CONTENT_TYPE)
@@ -175,7 +177,9 @@ def _commit(case: _Case, verdict: Verdict, report: ArchivedReport | None, ports:
             raise Unavailable(f"{name}: taken and gone in one moment")
         return _repeat(record, ports)
     record = Record(manifest, stored)
-    _tell_and_tidy(record, ports)
+    _tell(record, ports)
+    if staged is not None:
+        ports.staging.delete(staged)
     fields: dict[str, str | int] = {
         "status": manifest.ending.word,
         "sizeBytes": 0 if report is None else report.size_bytes,
@@ -184,20 +188,19 @@ def _commit(case: _Case, verdict: Verdict, report: ArchivedReport | None, ports:
 
 
 def _repeat(record: Record, ports: ArchivePorts) -> Answer:
-    _tell_and_tidy(record, ports)
+    """Tell again of a run on record, and see that its staged object is gone."""
+    _tell(record, ports)
+    claim = record.manifest.claim
+    if claim.report is not None:
+        staged = ports.staging.stat(staging_object(claim.run_id, claim.report.sha256))
+        if staged is not None:
+            ports.staging.delete(staged)
     return Answer(Outcome.DUPLICATE, None, "the run is on record already")
 
 
-def _tell_and_tidy(record: Record, ports: ArchivePorts) -> None:
-    """Publish before the staged object goes: as long as it is there, a repetition comes this way again."""
+def _tell(record: Record, ports: ArchivePorts) -> None:
     output = build_record_output(record, record.manifest.ending)
     ports.publisher.publish(ports.results_topic, build_record_event(REPORT_ARCHIVED, record, output))
-    claim = record.manifest.claim
-    if claim.report is None:
-        return
-    staged = ports.staging.stat(staging_object(claim.run_id, claim.report.sha256))
-    if staged is not None:
-        ports.staging.delete(staged)
 
 
 def _reject(case: _Case, reason: str, message: str, ports: ArchivePorts) -> Answer:

@@ -33,6 +33,8 @@ def format_line(function: str, delivery: Mapping[str, str], answer: Answer, dura
     message = f"{function}: {answer.outcome.value}"
     if answer.reason is not None:
         message += f" ({answer.reason})"
+    if "runId" in delivery:
+        message += f", run {delivery['runId']} of {delivery.get('cluster', '?')}/{delivery.get('node', '?')}"
     if answer.message:
         message += f": {answer.message}"
     members = {

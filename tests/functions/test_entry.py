@@ -83,7 +83,7 @@ def test_line_names_the_event_and_its_delivery():
     assert line.pop("durationMs") >= 0
     assert line == {
         "severity": "INFO",
-        "message": "archive_report: done",
+        "message": f"archive_report: done, run {RUN_ID} of prod/n1",
         "outcome": "done",
         "function": "archive_report",
         "eventId": f"{RUN_ID}/report.collected",
