@@ -5,9 +5,10 @@ Objects stay the JSON that the API returned.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -82,7 +83,7 @@ class KubernetesCluster:
             response = self._connection.request("GET", path, query=query, read_timeout_s=LIST_TIMEOUT_S)
             self._check(response, f"list {kind}")
             yield response.body
-            token = self._parse_continue(response)
+            token = self._parse_continue(response.body)
             if not token:
                 return
 
@@ -113,14 +114,32 @@ class KubernetesCluster:
             raise Unavailable(f"{self._connection.server}: an answer that is no Kubernetes object")
         return found
 
-    def _parse_continue(self, response: Response) -> str:
-        return str(self._parse_object(response)["metadata"].get("continue") or "")
+    def _parse_continue(self, page: bytes) -> str:
+        try:
+            return _build_list_decoder()(page)
+        except ValueError as error:
+            raise Unavailable(f"{self._connection.server}: an answer that is no list") from error
 
     def _parse_date(self, response: Response) -> datetime:
         try:
             return parsedate_to_datetime(response.headers.get("Date", "")).astimezone(UTC)
         except ValueError as error:
             raise Unavailable(f"{self._connection.server}: an answer without a Date header") from error
+
+
+@cache
+def _build_list_decoder() -> Callable[[bytes], str]:
+    """Build the reader of a page's continue token, which skips the items: they are the caller's to decode, once."""
+    import msgspec
+
+    class Metadata(msgspec.Struct, rename={"token": "continue"}):
+        token: str = ""
+
+    class Page(msgspec.Struct):
+        metadata: Metadata
+
+    decoder = msgspec.json.Decoder(Page)
+    return lambda page: decoder.decode(page).metadata.token
 
 
 def _is_conflict(response: Response) -> bool:

@@ -94,9 +94,9 @@ def build_too_large(message: str) -> Failure:
     return Failure(413, "RequestEntityTooLarge", f"Request entity too large: {message}", {})
 
 
-def build_unsupported_media_type() -> Failure:
+def build_unsupported_media_type(message: str = "415: Unsupported Media Type") -> Failure:
     """Build 415."""
-    return Failure(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+    return Failure(415, "UnsupportedMediaType", message, {})
 
 
 def build_patch_rejected() -> Failure:

@@ -6,8 +6,9 @@ A page after the first comes from the snapshot that the first was cut from, so a
 import base64
 import binascii
 import json
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
+from itertools import islice
 
 from infra.local.apiserver.failures import build_bad_request, build_expired, build_future_version
 from infra.local.apiserver.rendering import render_list
@@ -45,13 +46,15 @@ class Lists:
             version, entries = self._read_entries(target)
             if asked > self._store.version:
                 raise build_future_version(asked, self._store.version)
-        found = [entry for entry in entries if matches(entry[1].object)]
-        if limit <= 0 or query.get("resourceVersion") == "0" or len(found) <= limit:
-            return render_list(target.resource, {"resourceVersion": str(version)}, [stored for _, stored in found])
+        matching = (entry for entry in entries if matches(entry[1].object))
         metadata: dict[str, object] = {"resourceVersion": str(version)}
-        metadata["continue"] = _format_token(version, found[limit - 1][0])
-        if not query.get("labelSelector") and not query.get("fieldSelector"):
-            metadata["remainingItemCount"] = len(found) - limit
+        if limit <= 0 or query.get("resourceVersion") == "0":
+            return render_list(target.resource, metadata, [stored for _, stored in matching])
+        found = list(islice(matching, limit + 1))
+        if len(found) > limit:
+            metadata["continue"] = _format_token(version, found[limit - 1][0])
+            if not query.get("labelSelector") and not query.get("fieldSelector"):
+                metadata["remainingItemCount"] = _count(entries, target.namespace, found[limit][0])
         return render_list(target.resource, metadata, [stored for _, stored in found[:limit]])
 
     def forget_snapshots(self) -> None:
@@ -90,6 +93,13 @@ class Lists:
         self._snapshots.move_to_end((version, storage))
         if len(self._snapshots) > SNAPSHOTS_MAX:
             self._snapshots.popitem(last=False)
+
+
+def _count(entries: Entries, namespace: str | None, start: Key) -> int:
+    """Count the entries of a namespace, or of all, from a key on; the entries are in key order."""
+    first = bisect_left(entries, start, key=lambda entry: entry[0])
+    end = len(entries) if namespace is None else bisect_right(entries, namespace, key=lambda entry: entry[0][0])
+    return end - first
 
 
 def _format_token(version: int, after: Key) -> str:

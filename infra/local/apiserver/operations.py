@@ -173,9 +173,11 @@ class Operations:
 
 
 def parse_body(raw: bytes, content_type: str) -> object:
-    """Decode a request body; an empty one is None. Raises 400 in the words of kube-apiserver."""
+    """Decode a request body; an empty one is None. Raises 400 in the words of kube-apiserver, 415 for protobuf."""
     if not raw:
         return None
+    if content_type == "application/vnd.kubernetes.protobuf":
+        raise build_unsupported_media_type("only application/json is served here, not protobuf")
     what = "error decoding patch: " if "patch+json" in content_type else ""
     try:
         return json.loads(raw)

@@ -19,6 +19,7 @@ from infra.local.apiserver.failures import (
 )
 from infra.local.apiserver.faults import Fault, Faults
 from infra.local.apiserver.hooks import call_hook
+from infra.local.apiserver.openapi import build_openapi
 from infra.local.apiserver.operations import Answer, Operations, parse_body
 from infra.local.apiserver.resources import VERSION, build_discovery
 from infra.local.apiserver.routes import Target, parse_target
@@ -165,7 +166,7 @@ class Connection(BaseHTTPRequestHandler):
             self._send(Answer(200, b"ok"), content_type="text/plain; charset=utf-8")
             return
         self.user = self.server.tokens.identify(self.headers.get("Authorization", ""))
-        document = VERSION if path.rstrip("/") == "/version" else build_discovery(path)
+        document = VERSION if path.rstrip("/") == "/version" else build_discovery(path) or build_openapi(path)
         if self.command == "GET" and document is not None:
             self._send(Answer(200, encode(document)))
             return

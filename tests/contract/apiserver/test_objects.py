@@ -103,6 +103,11 @@ def test_a_body_that_is_no_object_is_400(server: Any, body: bytes) -> None:
     assert server.ask("POST", NODES, body).status == 400
 
 
+def test_a_body_in_protobuf_is_415(standin: Any) -> None:
+    reply = standin.ask("POST", NODES, b"k8s\x00", "application/vnd.kubernetes.protobuf")
+    assert (reply.status, reply.body["reason"]) == (415, "UnsupportedMediaType")
+
+
 def test_a_body_over_three_mebibytes_is_413(server: Any, node: str) -> None:
     reply = server.merge(node, {"metadata": {"annotations": {"a": "x" * (3 * 1024 * 1024)}}})
     message = "Request entity too large: limit is 3145728"
