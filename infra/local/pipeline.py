@@ -103,9 +103,9 @@ class Pipeline:
 
     def _start_servers(self) -> None:
         work, settings = self.settings.work, self.settings
-        pubsub_module = "infra.local.pubsub.emulator" if settings.emulator else "infra.local.pubsub"
+        emulator = ("infra.local.pubsub.emulator", "--log-file", str(self.supervisor.log_path("emulator")))
         servers = [
-            _module("pubsub", pubsub_module, "--port", "0"),
+            _module("pubsub", *(emulator if settings.emulator else ("infra.local.pubsub",)), "--port", "0"),
             _module("storage", "infra.local.gcs_proxy", "--port", "0", "--root", str(work / "storage")),
         ]
         if settings.kubeconfig is not None:

@@ -13,7 +13,7 @@ from gpureport.cli import gpu_triage
 from gpureport.cli.main import main
 
 STOP_TIMEOUT_S = 10
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 Output = pytest.CaptureFixture[str]
 
