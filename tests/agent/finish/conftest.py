@@ -123,7 +123,7 @@ class PubSub:
     def take(self):
         """Take the messages that wait."""
         request = {"subscription": "projects/local/subscriptions/all", "max_messages": 100, "return_immediately": True}
-        with pytest.warns(DeprecationWarning):
+        with pytest.warns(DeprecationWarning, match="return_immediately"):
             received = self._subscriber.pull(request=request, timeout=10).received_messages
         if received:
             ids = [message.ack_id for message in received]

@@ -70,7 +70,7 @@ def test_file_of_another_size_is_refused(order, claim):
         (False, "dev.gpureport.report.failed.v1", "timeout", "warning"),
     ],
 )
-def test_event_says_what_became_of_the_run(with_report, event_type, reason, severity, order, run_id):
+def test_event_says_what_became_of_the_run(with_report, event_type, reason, severity, order):
     publisher = MemoryPublisher(["reports"])
     subject = order(with_report=with_report)
     message_id = publish(parsed(subject), publisher, "reports")
@@ -79,7 +79,7 @@ def test_event_says_what_became_of_the_run(with_report, event_type, reason, seve
     assert published.message_id == message_id
     assert (event.type, event.source) == (event_type, "gpureport/prod/n1")
     assert (event.extensions.get("reason"), event.extensions["severity"]) == (reason, severity)
-    assert event.id.startswith(f"{run_id}/report.")
+    assert event.id.startswith(f"{event.run_id}/report.")
     assert event.data == {"run": subject["claim"]}
 
 
