@@ -17,7 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from google.api_core.exceptions import GoogleAPIError
+
 from infra.layout import REPOSITORY
+from infra.local.cluster_access import ClusterError
 from infra.local.guard import run_guarded
 from infra.local.part import PartFailed
 from infra.local.pipeline import STAND_IN_SCRIPT, Pipeline, Settings, is_root
@@ -81,7 +84,7 @@ def _supervise(options: argparse.Namespace) -> int:
             return _run(pipeline, stage) if options.command == "run" else _stay_up(pipeline, stage)
     except Stopped as stopped:
         return stopped.exit_code
-    except (PartFailed, StoryFailed, OSError, RuntimeError) as error:
+    except (PartFailed, StoryFailed, ClusterError, GoogleAPIError, OSError) as error:
         print(f"infra.local: {error}", file=sys.stderr)
         return 1
 

@@ -26,12 +26,11 @@ RUN_S_MAX = 300.0
 Say = Callable[[str], None]
 
 STEPS = {
-    "claimed": "agent claimed the run",
-    "exec": "agent started",
-    "script-ended": "script ended",
-    "evidence": "evidence on the Node, trigger label removed",
-    "delivered": "report staged, report.collected published",
-    "failed": "agent failed the run",
+    "claimed": "agent: the run is claimed",
+    "script-ended": "agent: the script has ended",
+    "evidence": "agent: evidence on the Node, trigger label removed",
+    "delivered": "agent: report staged, report.collected published",
+    "failed": "agent: the run has failed",
 }
 
 
@@ -122,11 +121,10 @@ def describe_line(line: str) -> str | None:
     if "outcome" in entry and "function" in entry:
         reason = f" ({entry['reason']})" if entry.get("reason") else ""
         return f"{entry['function']}: {entry['outcome']}{reason}"
-    step = STEPS.get(str(entry.get("event")))
-    if step is None:
-        return None
-    argv = entry.get("argv")
-    return f"{step} {' '.join(map(str, argv))[:100]}" if isinstance(argv, list) else step
+    event = entry.get("event")
+    if event == "exec":
+        return f"agent: {entry.get('message')}"
+    return STEPS.get(str(event))
 
 
 def _follow_logs(paths: list[Path]) -> Iterator[list[str]]:

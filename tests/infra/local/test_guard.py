@@ -1,4 +1,4 @@
-"""What is left when the local pipeline ends: real processes, ended in every way that a person or a machine ends them."""
+"""What is left when the local pipeline ends: real processes, ended in every way that people and machines end them."""
 
 import os
 import signal

@@ -1,0 +1,37 @@
+"""What is away for a while, or dies, costs time and nothing else."""
+
+import time
+
+import pytest
+
+from infra.local import topology
+from infra.local.demo_objects import SICK_NODE
+from infra.local.pipeline import FUNCTIONS, agent_name
+from tests.e2e.world import World, wait_until
+
+AWAY_S = 30.0
+
+
+@pytest.mark.long
+def test_run_ends_completed_after_functions_were_away_and_the_agent_was_killed(world: World) -> None:
+    supervisor = world.pipeline.supervisor
+    before, runs_before = world.output(SICK_NODE), world.script_runs()
+    for function in FUNCTIONS:
+        supervisor.part(function).stop()
+    stopped_at = time.monotonic()
+
+    world.request(SICK_NODE)
+    wait_until(lambda: world.new_evidence(SICK_NODE, before), "evidence on the Node")
+    supervisor.part(agent_name(SICK_NODE)).kill()
+    time.sleep(max(0.0, stopped_at + AWAY_S - time.monotonic()))  # an outage lasts as long as it lasts
+    assert world.status(SICK_NODE) == "in-progress"
+    for name in (*FUNCTIONS, agent_name(SICK_NODE)):
+        supervisor.restart(name)
+
+    output = world.wait_on_record(SICK_NODE, before)
+
+    assert world.status(SICK_NODE) == "completed"
+    assert output.archived is not None
+    assert world.script_runs() == runs_before + 1
+    world.wait_quiet()
+    assert world.objects(topology.STAGING) == {}

@@ -1,0 +1,182 @@
+"""`make run` as a person runs it: what it shows, and that nothing of it is left however it ends."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from infra.layout import REPOSITORY
+from infra.local.guard import find_descendants
+
+WAIT_S_MAX = 60.0
+
+STARTING = re.compile(r"starting")
+SCRIPT = re.compile(r"the host's script is started")
+UPLOAD = re.compile(r"the run is delivered")
+
+
+class Run:
+    """A pipeline run in a work folder of its own; every process of it carries that folder's path somewhere."""
+
+    def __init__(self, work: Path, *options: str) -> None:
+        self.work = work
+        self.log = work.with_suffix(".log")
+        with self.log.open("wb") as output:
+            self.process = subprocess.Popen(
+                # A shell with a second command stays as the parent, as make does.
+                [
+                    "sh",
+                    "-c",
+                    '"$@"; exit $?',
+                    "sh",
+                    sys.executable,
+                    "-m",
+                    "infra.local",
+                    "run",
+                    "--with-parent",
+                    "--work",
+                    str(work),
+                    *options,
+                ],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=REPOSITORY,
+                start_new_session=True,
+            )
+
+    def wait_for(self, pattern: re.Pattern[str]) -> str:
+        until = time.monotonic() + WAIT_S_MAX
+        while time.monotonic() < until:
+            text = self.log.read_text()
+            if pattern.search(text):
+                return text
+            assert self.process.poll() is None, text
+            time.sleep(0.01)
+        raise AssertionError(f"{pattern.pattern!r} is not in:\n{self.log.read_text()}")
+
+    @property
+    def guard(self) -> int:
+        return min(find_descendants(self.process.pid))
+
+    @property
+    def supervisor(self) -> int:
+        return min(find_descendants(self.guard))
+
+    def left(self) -> list[str]:
+        """Return the command of every process that has to do with this run."""
+        return [command for pid, command in _processes() if pid != os.getpid() and _belongs(pid, command, self.work)]
+
+
+def _processes() -> Iterator[tuple[int, str]]:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                yield int(entry.name), (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+
+
+def _belongs(pid: int, command: str, work: Path) -> bool:
+    try:
+        folder = os.readlink(f"/proc/{pid}/cwd")
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+    return str(work) in command or folder.startswith(str(work)) or str(work).encode() in environment
+
+
+def wait_until_nothing_is_left(run: Run) -> None:
+    until = time.monotonic() + WAIT_S_MAX
+    while run.left():
+        assert time.monotonic() < until, run.left()
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Run]]:
+    runs: list[Run] = []
+
+    def start_run(*options: str) -> Run:
+        runs.append(Run(tmp_path / f"run-{len(runs)}", *options))
+        return runs[-1]
+
+    yield start_run
+    for run in runs:
+        if run.process.poll() is None:
+            run.process.kill()
+        run.process.wait()
+        wait_until_nothing_is_left(run)
+
+
+def test_run_shows_the_whole_story_and_leaves_nothing(start) -> None:
+    run = start()
+
+    assert run.process.wait(WAIT_S_MAX) == 0, run.log.read_text()
+    text = run.log.read_text()
+    wanted = ("in-progress", "completed", "gs://archive/v1/local/gpu-node-1/", "manifest.json", "allocatable-zero")
+    assert [want for want in wanted if want not in text] == []
+    assert "The archived bytes have the SHA-256 that stands on the Node." in text
+    assert run.left() == []
+
+
+@pytest.mark.parametrize("moment", [STARTING, SCRIPT, UPLOAD], ids=["starting", "script", "upload"])
+def test_interrupt_leaves_nothing(start, moment: re.Pattern[str]) -> None:
+    run = start()
+    run.wait_for(moment)
+
+    # Ctrl-C reaches the foreground process group: make, the guard and the supervisor.
+    os.killpg(run.process.pid, signal.SIGINT)
+
+    assert run.process.wait(WAIT_S_MAX) in (130, -signal.SIGINT)
+    wait_until_nothing_is_left(run)
+
+
+@pytest.mark.parametrize("who", ["make", "guard", "supervisor", "guard and supervisor"])
+def test_kill_leaves_nothing(start, who: str) -> None:
+    run = start()
+    run.wait_for(SCRIPT)
+    victims = {
+        "make": [run.process.pid],
+        "guard": [run.guard],
+        "supervisor": [run.supervisor],
+        "guard and supervisor": [run.guard, run.supervisor],
+    }[who]
+
+    for pid in victims:
+        os.kill(pid, signal.SIGKILL)
+
+    wait_until_nothing_is_left(run)
+
+
+def test_script_that_is_not_there_is_named(tmp_path: Path) -> None:
+    absent = tmp_path / "absent.sh"
+
+    done = subprocess.run(
+        [sys.executable, "-m", "infra.local", "run", "--script", str(absent)],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S_MAX,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert f"--script {absent}: no such file" in done.stderr
+
+
+def test_part_that_does_not_start_is_named_with_its_log(start, tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", "clusters": []}))
+
+    run = start("--kubeconfig", str(kubeconfig))
+
+    assert run.process.wait(WAIT_S_MAX) == 1
+    assert "Traceback" not in run.log.read_text()
+    assert str(kubeconfig) in run.log.read_text()
