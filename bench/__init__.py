@@ -1,0 +1,1 @@
+"""The budgets of the pipeline as measurements: `python -m bench`."""

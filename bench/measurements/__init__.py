@@ -1,0 +1,1 @@
+"""One file per measurement: each fulfils `Measurement` and returns rows."""

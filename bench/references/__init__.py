@@ -1,0 +1,1 @@
+"""What the measurements are held against: programs that do the same without us. Run as processes of their own."""
