@@ -123,8 +123,10 @@ class Executor:
         if not self._parts.clock.is_set:
             return
         server_now = self._parts.clock.read(now)
-        self._parts.queue.settle(None if self._known is None else self._known.state, server_now)
+        state = None if self._known is None else self._known.state
+        self._parts.queue.settle(state, server_now)
         self._parts.queue.step(now, server_now, may_start=may_start)
+        self._parts.queue.settle(state, server_now)
 
     def _take_news(self, now: float) -> None:
         news = self._parts.mailbox.take()
