@@ -13,7 +13,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from bench.catalogue import MEASUREMENTS, Measurement
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Parse the command line and measure under the guard, so that no process is left behind."""
     options = _parse(arguments)
     chosen = [one for one in MEASUREMENTS if not options.only or one.name in options.only]
-    return run_guarded(lambda: _measure_all(chosen, options.output), with_parent=False)
+    return run_guarded(lambda: _run(chosen, options.output), with_parent=False)
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -52,25 +52,31 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def _measure_all(chosen: Sequence[Measurement], output: Sequence[str] | None) -> int:
-    rows: list[Row] = []
-    failures: list[Failure] = []
+def _run(chosen: Sequence[Measurement], output: Sequence[str] | None) -> int:
     with Stage(_say) as stage:
-        for measurement in chosen:
-            _say(f"{measurement.name}: {measurement.question}")
-            try:
-                for row in measurement.measure(stage):
-                    rows.append(row)
-                    _say("  " + "  ".join(cell for cell in format_row(row) if cell))
-            except (NotMeasured, PartFailed, ClusterError, OSError, subprocess.SubprocessError) as error:
-                failures.append(Failure(measurement.name, f"{type(error).__name__}: {error}"))
-                _say(f"  not measured: {error}")
+        rows, failures = measure_all(chosen, stage)
     machine = describe_machine()
     print(f"\n{', '.join(f'{name} {value}' for name, value in machine.items())}\n")
     print(format_table(rows, failures), end="")
     if output:
         Path(output[1]).write_text(json.dumps(describe_rows(rows, failures, machine), indent=2) + "\n")
     return 1 if failures else 0
+
+
+def measure_all(chosen: Iterable[Measurement], stage: Stage) -> tuple[list[Row], list[Failure]]:
+    """Make the measurements one after the other; one that fails does not stop the next."""
+    rows: list[Row] = []
+    failures: list[Failure] = []
+    for measurement in chosen:
+        stage.say(f"{measurement.name}: {measurement.question}")
+        try:
+            for row in measurement.measure(stage):
+                rows.append(row)
+                stage.say("  " + "  ".join(cell for cell in format_row(row) if cell))
+        except (NotMeasured, PartFailed, ClusterError, OSError, subprocess.SubprocessError) as error:
+            failures.append(Failure(measurement.name, f"{type(error).__name__}: {error}"))
+            stage.say(f"  not measured: {error}")
+    return rows, failures
 
 
 def describe_machine() -> dict[str, str]:

@@ -81,6 +81,7 @@ def read_kin() -> dict[int, Kin]:
 def find_family(kin: Mapping[int, Kin], root: int, sessions: set[int]) -> set[int]:
     """Find a process, all below it, and whoever is in a session that one of them was ever seen in.
 
+    The process leads its own session, as every part of the local pipeline does.
     `sessions` is what was seen so far; it grows, so that one who lost its parent is found again.
     """
     children: dict[int, list[int]] = {}

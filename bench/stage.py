@@ -25,7 +25,7 @@ class Stage:
 
     def __init__(self, say: Callable[[str], None], work: Path | None = None) -> None:
         self.say = say
-        self.work = work or WORK_ROOT
+        self.work = work or WORK_ROOT / str(os.getpid())
         self._exits = ExitStack()
 
     def __enter__(self) -> Self:
