@@ -3,18 +3,21 @@
   python -m bench                          every measurement, then a table
   python -m bench --only NAME [-o FILE]    some of them; the samples as JSON
 
-A missed budget is shown and fails nothing. Exit code 0: every row was measured; 1: one was not; 2: wrong use.
+A missed budget is shown and fails nothing. Exit code 0: every row was measured; 1: one was not; 2: wrong use;
+130 and 143: ended by a signal.
 """
 
 import argparse
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import FrameType
 
 from bench.catalogue import MEASUREMENTS, Measurement
 from bench.rows import Failure, NotMeasured, Row, describe_rows, format_row, format_table
@@ -53,6 +56,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _run(chosen: Sequence[Measurement], output: Sequence[str] | None) -> int:
+    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGINT, _stop)
     with Stage(_say) as stage:
         rows, failures = measure_all(chosen, stage)
     machine = describe_machine()
@@ -77,6 +82,12 @@ def measure_all(chosen: Iterable[Measurement], stage: Stage) -> tuple[list[Row],
             failures.append(Failure(measurement.name, f"{type(error).__name__}: {error}"))
             stage.say(f"  not measured: {error}")
     return rows, failures
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, signal.SIG_IGN)
+    raise SystemExit(128 + number)
 
 
 def describe_machine() -> dict[str, str]:
