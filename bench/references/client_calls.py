@@ -42,7 +42,6 @@ class Calls:
         archive.blob(manifest).upload_from_string(MANIFEST, "application/json", if_generation_match=0)
         message = {"data": MANIFEST, "attributes": ATTRIBUTES}
         self._publisher.publish(request={"topic": order["topic"], "messages": [message]})
-        staging.get_blob(order["staged"])
         staged.delete(if_generation_match=staged.generation)
 
 
