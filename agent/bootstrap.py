@@ -58,8 +58,8 @@ def run(settings: Settings) -> int:
         timeout_s=settings.watch_timeout_s,
     )
     journal.info("started", f"agent {__version__}", node=settings.node_name, cluster=settings.cluster)
-    watch.start()
-    code = Loop(executor, queue, signals, journal, jitter=jitter).run()
+    watch.ensure_running()
+    code = Loop(executor, queue, watch, signals, journal, jitter=jitter).run()
     watch.stop(WATCH_STOP_S)
     journal.info("stopped", "the agent ends", exitCode=code)
     return code

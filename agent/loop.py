@@ -13,6 +13,7 @@ from contextlib import suppress
 from types import FrameType
 
 from agent.apiserver.backoff import Backoff
+from agent.apiserver.watch import NodeWatch
 from agent.delivery import DeliveryQueue
 from agent.executor import Executor
 from agent.telemetry.log import Log
@@ -60,6 +61,7 @@ class Loop:
         self,
         executor: Executor,
         queue: DeliveryQueue,
+        watch: NodeWatch,
         signals: Signals,
         log: Log,
         *,
@@ -68,6 +70,7 @@ class Loop:
     ) -> None:
         self._executor = executor
         self._queue = queue
+        self._watch = watch
         self._signals = signals
         self._log = log
         self._monotonic = monotonic
@@ -95,6 +98,7 @@ class Loop:
                 return EXIT_OK
 
     def _step(self, now: float) -> None:
+        self._watch.ensure_running()
         self._executor.step(now)
         self._executor.deliver(now, may_start=self._may_deliver(now))
 

@@ -86,8 +86,7 @@ class NodeClient:
         if response.status != 200:
             raise build_error(response.status, data, response.headers.get("Retry-After"))
         document = load_document(data)
-        version = document.get("metadata", {}).get("resourceVersion", "")
-        return Served(self.read_state(document), str(version), find_date(response))
+        return Served(self.read_state(document), find_version(document), find_date(response))
 
     def _exchange(
         self, method: str, body: bytes | None, headers: dict[str, str]
@@ -131,6 +130,13 @@ def load_document(data: bytes) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise Unavailable(0, "the answer is not a JSON object")
     return document
+
+
+def find_version(document: dict[str, Any]) -> str:
+    """Read an object's resourceVersion; empty when it has none."""
+    metadata = document.get("metadata")
+    version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+    return version if isinstance(version, str) else ""
 
 
 def find_date(response: http.client.HTTPResponse) -> datetime | None:

@@ -61,7 +61,11 @@ def open_connection(endpoint: Endpoint, tls: ssl.SSLContext | None) -> http.clie
         connection = http.client.HTTPConnection(endpoint.host, endpoint.port, timeout=CONNECT_TIMEOUT_S)
     else:
         connection = http.client.HTTPSConnection(endpoint.host, endpoint.port, timeout=CONNECT_TIMEOUT_S, context=tls)
-    connection.connect()
+    try:
+        connection.connect()
+    except OSError:
+        connection.close()
+        raise
     for level, option, value in (
         (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
         (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_IDLE_S),

@@ -34,6 +34,10 @@ class Mailbox:
             self._is_first = False
             self._last_state = state
             self._slot = Delivery(served)
+        self.wake()
+
+    def wake(self) -> None:
+        """Wake whoever polls, with or without news."""
         os.eventfd_write(self.wake_fd, 1)
 
     def take(self) -> Delivery | None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from urllib.parse import quote
 
 from agent.apiserver.backoff import Backoff
-from agent.apiserver.client import BODY_BYTES_MAX, NodeClient, Served, load_document
+from agent.apiserver.client import BODY_BYTES_MAX, NodeClient, Served, find_version, load_document
 from agent.apiserver.connection import open_connection
 from agent.apiserver.errors import ApiError, Expired, Gone, Unavailable, build_error
 from agent.apiserver.mailbox import Mailbox
@@ -34,7 +34,7 @@ Report = Callable[[str, str], None]
 
 
 class NodeWatch:
-    """Follows one Node until `stop`; never raises, never ends by itself."""
+    """Follows one Node until `stop`. Its methods never raise."""
 
     def __init__(  # noqa: PLR0913 (each is a part of the world that a test replaces)
         self,
@@ -56,10 +56,17 @@ class NodeWatch:
         self._missing = Backoff(MISSING_RETRY_S, RETRY_MOST_S, jitter)
         self._stopping = threading.Event()
         self._socket: socket.socket | None = None
-        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+        self._thread: threading.Thread | None = None
 
-    def start(self) -> None:
-        """Begin to follow."""
+    def ensure_running(self) -> None:
+        """Begin to follow; begin anew, after a wait, when a fault of ours has ended it."""
+        if self._thread is not None and self._thread.is_alive():
+            return
+        wait_s = 0.0
+        if self._thread is not None:
+            wait_s = self._backoff.decide_wait_s()
+            self._report("watch", f"a fault has ended it; it begins anew in {wait_s:.1f} s")
+        self._thread = threading.Thread(target=self._run, args=(wait_s,), name="watch", daemon=True)
         self._thread.start()
 
     def stop(self, timeout_s: float) -> None:
@@ -69,9 +76,17 @@ class NodeWatch:
         if connection is not None:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
-        self._thread.join(timeout_s)
+        if self._thread is not None:
+            self._thread.join(timeout_s)
 
-    def _run(self) -> None:
+    def _run(self, wait_s: float) -> None:
+        self._stopping.wait(wait_s)
+        try:
+            self._follow_for_ever()
+        finally:
+            self._mailbox.wake()
+
+    def _follow_for_ever(self) -> None:
         version: str | None = None
         while not self._stopping.is_set():
             started_s = self._monotonic()
@@ -136,8 +151,9 @@ class NodeWatch:
             if not isinstance(item, dict):
                 raise Unavailable(0, "a watch event without an object")
             if kind == "ERROR":
-                raise build_error(int(item.get("code") or 500), json.dumps(item).encode(), None)
-            version = str(item.get("metadata", {}).get("resourceVersion") or version)
+                code = item.get("code")
+                raise build_error(code if isinstance(code, int) else 500, json.dumps(item).encode(), None)
+            version = find_version(item) or version
             if kind == "DELETED":
                 self._mailbox.put(None)
             elif kind in ("ADDED", "MODIFIED"):

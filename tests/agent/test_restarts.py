@@ -98,9 +98,13 @@ def test_sigterm_during_a_delivery_ends_its_child(world: AgentWorld) -> None:
     (world.finish / "hang").write_text("60")
     agent = world.start()
     world.apiserver.request()
-    wait_until(lambda: [line for line in world.events("exec") if "deliver" in line["argv"]], "a delivery at work")
+    wait_until(
+        lambda: [e for e in world.events("exec") if e["message"] == "the run is delivered"], "a delivery at work"
+    )
     agent.terminate()
+    began_s = time.monotonic()
     assert agent.wait(timeout=EXIT_S_MAX) == 0
+    assert time.monotonic() - began_s < 4
     assert len(world.outbox) == 1
 
 
