@@ -5,7 +5,6 @@ The only place that knows which adapter fulfils which port.
 
 import os
 import threading
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -37,16 +36,16 @@ class Lazy:
 def build_archive_report(settings: Settings) -> Handler:
     """Build the handler of archive_report."""
     from functions.archiving import ArchivePorts
+    from functions.judging import build_judge
     from gpureport.adapters.google_pubsub import GooglePublisher
     from gpureport.adapters.google_storage import GoogleBucket
-    from gpureport.report.judge import Judge
 
     ports = ArchivePorts(
         staging=GoogleBucket(settings.staging_bucket, project=settings.project),
         archive=GoogleBucket(settings.archive_bucket, project=settings.project),
         publisher=GooglePublisher(settings.project),
         results_topic=settings.results_topic,
-        build_judge=partial(Judge, cpu_clock=time.thread_time),
+        build_judge=build_judge,
     )
     clusters = Clusters(parse_clusters(settings.clusters_text), connect)
     return partial(archive_report.archive_report, find_cluster=clusters.find, keys=settings.keys, ports=ports)

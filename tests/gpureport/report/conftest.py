@@ -1,10 +1,13 @@
 """Reports to judge: small ones built here, and the fixtures that stand in `cases/`."""
 
 import gzip
+from functools import partial
 from pathlib import Path
 
 import pytest
+from isal import isal_zlib
 
+from functions.judging import new_isal_inflater
 from gpureport.report.judge import Judge
 
 RULE = b"_" * 44 + b"\n\n"
@@ -23,10 +26,16 @@ def judge_bytes(data, step=1 << 20, **options):
     return judge.finish()
 
 
-@pytest.fixture(name="judge_bytes", scope="session")
-def judge_bytes_in_steps():
-    """Judge bytes, fed in steps of some size."""
-    return judge_bytes
+INFLATERS = {
+    "zlib": {},
+    "isal": {"new_inflater": new_isal_inflater, "damage": isal_zlib.error},
+}
+
+
+@pytest.fixture(name="judge_bytes", scope="session", params=INFLATERS)
+def judge_bytes_in_steps(request):
+    """Judge bytes, fed in steps of some size, by each inflater."""
+    return partial(judge_bytes, **INFLATERS[request.param])
 
 
 @pytest.fixture(scope="session")
