@@ -7,18 +7,20 @@ from agent import __version__
 from agent.apiserver.backoff import Backoff
 from agent.apiserver.client import NodeClient
 from agent.apiserver.mailbox import Mailbox
-from agent.apiserver.server_clock import ServerClock
 from agent.apiserver.watch import NodeWatch
 from agent.collection import Host
 from agent.collector.spool import Spool
 from agent.delivery import DeliveryQueue, Destination
-from agent.executor import RETRY_FIRST_S, RETRY_MOST_S, Executor, Identity, Parts
+from agent.executor import RETRY_FIRST_S, RETRY_MOST_S, Executor, Parts
 from agent.ledger.ledger import Ledger
 from agent.ledger.lock import RunLock
 from agent.ledger.records import NewerRecord
 from agent.loop import Loop, Signals
+from agent.own_node import OwnNode
+from agent.recovery import Recoverer
 from agent.run_book import RunBook
 from agent.settings import Settings
+from agent.starter import Identity, Starter
 from agent.telemetry.log import Log
 
 BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id"
@@ -35,16 +37,20 @@ def run(settings: Settings) -> int:
     ledger.prepare()
     queue = _build_queue(settings, ledger, spool, journal)
     client, mailbox = _build_client(settings), Mailbox()
+    node = OwnNode(client, mailbox, journal)
+    book = RunBook(ledger, RunLock(ledger.folder))
+    boot_id = _read_boot_id()
+    identity = Identity(settings.keys, boot_id, __version__, settings.max_reports, lambda: os.urandom(16).hex())
+    host = Host(settings.host_root, settings.script, settings.timeout_s, _finish_command(settings))
     executor = Executor(
-        Identity(settings.keys, _read_boot_id(), __version__, settings.max_reports, lambda: os.urandom(16).hex()),
+        identity,
         Parts(
-            client=client,
-            mailbox=mailbox,
-            book=RunBook(ledger, RunLock(ledger.folder)),
+            node=node,
+            book=book,
+            starter=Starter(identity, node=node, book=book, host=host, spool=spool, queue=queue, log=journal),
+            recoverer=Recoverer(book, journal, boot_id),
             spool=spool,
-            host=Host(settings.host_root, settings.script, settings.timeout_s, _finish_command(settings)),
             queue=queue,
-            clock=ServerClock(),
             backoff=Backoff(RETRY_FIRST_S, RETRY_MOST_S, jitter),
             log=journal,
         ),
