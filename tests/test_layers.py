@@ -1,11 +1,13 @@
 """What import-linter cannot say: which of Google's libraries an adapter knows; all are one package, `google`."""
 
 import ast
+import tomllib
 from pathlib import Path
 
 import pytest
 
-ADAPTERS = Path(__file__).parent.parent / "gpureport" / "adapters"
+ROOT = Path(__file__).parent.parent
+ADAPTERS = ROOT / "gpureport" / "adapters"
 FOREIGN = {
     "google_storage.py": ("google.cloud.pubsub", "google.pubsub"),
     "google_pubsub.py": ("google.cloud.storage",),
@@ -22,3 +24,13 @@ def test_adapter_knows_one_of_googles_services(adapter: str) -> None:
 
     assert any(name.startswith("google.") for name in imported)
     assert [name for name in imported if name.startswith(FOREIGN[adapter])] == []
+
+
+def test_every_module_of_the_agent_is_in_its_layer() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    listed = next(one["source_modules"] for one in contracts if one["name"].startswith("the agent beside"))
+    rooms = {
+        path.stem for path in (ROOT / "agent").iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+
+    assert set(listed) == {f"agent.{room}" for room in rooms - {"__init__", "finish"}}
