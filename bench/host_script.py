@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.rows import NotMeasured
-from infra.local.pipeline import STAND_IN_SCRIPT
+from infra.layout import STAND_IN_SCRIPT
 
 _WRAPPER = """#!/bin/sh
 date +%s.%N >"{folder}/started"

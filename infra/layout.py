@@ -12,6 +12,9 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+STAND_IN_SCRIPT = REPOSITORY / "infra" / "local" / "script" / "nvidia-bug-report.sh"
+"""Our own script, which writes what NVIDIA's writes in structure; never laid, it belongs to no node."""
+
 LAID_AT_S = 1_577_836_800
 """Modification time of every laid file, 2020-01-01: zip archives and image layers of the same sources are equal."""
 

@@ -5,6 +5,7 @@ No traceback reaches a user; `GPUREPORT_TRACEBACK=1` shows the one of a fault of
 
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from types import TracebackType
 
@@ -15,6 +16,7 @@ from gpureport.contract.exit_codes import (
     EXIT_OK,
     EXIT_REFUSED,
     EXIT_UNAVAILABLE,
+    EXIT_USAGE,
 )
 from gpureport.ports import Refused, Unavailable
 
@@ -32,21 +34,25 @@ class CommandError(Exception):
 
 def run_command(prog: str, action: Callable[[], int]) -> int:
     """Run a command and return its exit code; what it raises becomes one line on stderr."""
+    ensure_streams()
     sys.excepthook = _fault_hook(prog)
     try:
         code = action()
         sys.stdout.flush()
     except CommandError as error:
         return fail(prog, str(error), error.exit_code)
-    except Refused as error:
-        return fail(prog, f"refused: {error}", EXIT_REFUSED)
-    except Unavailable as error:
-        return fail(prog, f"not reachable: {error}", EXIT_UNAVAILABLE)
+    except (Refused, Unavailable) as error:
+        is_refused = isinstance(error, Refused)
+        kind, exit_code = ("refused", EXIT_REFUSED) if is_refused else ("not reachable", EXIT_UNAVAILABLE)
+        return fail(prog, f"{kind}: {error}", exit_code)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         _silence_stdout()
         return EXIT_OK
+    except OSError as error:
+        _silence_stdout()
+        return fail(prog, f"cannot write the answer: {error.strerror}", EXIT_USAGE)
     return code
 
 
@@ -61,6 +67,13 @@ def warn(prog: str, message: str) -> None:
     print(f"{prog}: {printable(message)[:MESSAGE_CHARS_MAX]}", file=sys.stderr)
 
 
+def ensure_streams() -> None:
+    """Open what the caller closed (`>&-`): reading finds nothing then, writing goes nowhere."""
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115 (open for the life of the process)
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+
+
 def _silence_stdout() -> None:
     """Send what is still buffered nowhere: the interpreter flushes at exit, and would complain."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -68,11 +81,17 @@ def _silence_stdout() -> None:
     os.close(nowhere)
 
 
+def _describe_place(trace: TracebackType | None) -> str:
+    frames = traceback.extract_tb(trace)
+    return f"{frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else "an unknown place"
+
+
 def _fault_hook(prog: str) -> Callable[[type[BaseException], BaseException, TracebackType | None], None]:
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if os.environ.get("GPUREPORT_TRACEBACK"):
             sys.__excepthook__(kind, error, trace)
-        warn(prog, f"internal fault: {kind.__name__}: {error}; GPUREPORT_TRACEBACK=1 shows where")
+        # Not the error's own text: it may hold a token.
+        warn(prog, f"internal fault: {kind.__name__} at {_describe_place(trace)}; GPUREPORT_TRACEBACK=1 shows more")
         sys.exit(EXIT_INTERNAL)
 
     return hook

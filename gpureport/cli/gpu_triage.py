@@ -11,6 +11,7 @@ from gpureport.cli.triage_options import (
     add_shared_options,
     connect_cluster,
     open_snapshot,
+    parse_namespace,
     parse_pod_name,
     read_options,
 )
@@ -37,7 +38,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog=PROG, description="Say in one word why a GPU Pod does not run.", epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
     )  # fmt: skip
-    parser.add_argument("namespace", metavar="NAMESPACE")
+    parser.add_argument("namespace", metavar="NAMESPACE", type=parse_namespace)
     parser.add_argument("pods", metavar="POD", nargs="+", type=parse_pod_name)
     add_shared_options(parser)
     return parser

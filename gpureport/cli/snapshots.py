@@ -1,5 +1,6 @@
 """Where the objects of a cluster come from: saved files, or the cluster itself. What they mean is not decided here."""
 
+import codecs
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -166,7 +167,7 @@ def _read_objects(file: str) -> Objects:
         else:
             with Path(file).open("rb") as stream:
                 data = _read_bounded(stream, label)
-        return decode_objects(data)
+        return decode_objects(data.removeprefix(codecs.BOM_UTF8))
     except OSError as error:
         raise CommandError(f"{label}: {error.strerror or error}; {HOW_TO_SAVE}", EXIT_USAGE) from error
     except NotObjects as error:

@@ -7,7 +7,14 @@ from gpureport.cli.edges import CommandError, fail, warn
 from gpureport.cli.judging import judge_pods
 from gpureport.cli.snapshots import Snapshot
 from gpureport.cli.terminal import wants_colour
-from gpureport.cli.triage_options import Connect, add_shared_options, open_snapshot, parse_pod_name, read_options
+from gpureport.cli.triage_options import (
+    Connect,
+    add_shared_options,
+    open_snapshot,
+    parse_namespace,
+    parse_pod_name,
+    read_options,
+)
 from gpureport.cli.triage_output import format_json, format_text
 from gpureport.contract.exit_codes import EXIT_NOT_FOUND, EXIT_OK, EXIT_USAGE
 from gpureport.triage.verdict import Verdict
@@ -53,7 +60,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False,
     )  # fmt: skip
     parser.add_argument("pods", metavar="POD", nargs="+", type=parse_pod_name, help="a Pod's name; several give a list")
-    parser.add_argument("-n", "--namespace", default="default", help="the Pods' namespace; default: default")
+    parser.add_argument("-n", "--namespace", default="default", type=parse_namespace, help="default: default")
     parser.add_argument("--word", action="store_true", help="print the word alone (several Pods: <pod> <word>)")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="default: text")
     add_shared_options(parser)

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from gpureport.triage.index import DEFAULT_RESOURCE_NAMES, Options
 Connect = Callable[[Path | None, str | None], ClusterReader]
 """Describes the cluster of a kubeconfig and a context; None and None: the one that kubectl would talk to."""
 
+NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 POD_NAME_CHARS_MAX = 253
 """Longest name of a Pod (a DNS subdomain)."""
 
@@ -70,6 +72,13 @@ def parse_pod_name(text: str) -> str:
     if not name or "/" in name or len(name) > POD_NAME_CHARS_MAX or not name.isprintable():
         raise argparse.ArgumentTypeError(f"{text[:60]!r} is not the name of a Pod")
     return name
+
+
+def parse_namespace(text: str) -> str:
+    """Return a Namespace's name, which is a DNS-1123 label."""
+    if not NAMESPACE.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text[:60]!r} is not the name of a Namespace")
+    return text
 
 
 def _default_kubeconfig() -> Path:

@@ -6,6 +6,7 @@ import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,10 +96,12 @@ def read_kubeconfig(path: Path) -> ClusterAccess:
     from kubernetes.client import Configuration
     from kubernetes.config import ConfigException, load_kube_config
 
+    yaml_error: type[Exception] = import_module("yaml").YAMLError
     configuration = Configuration()
     try:
         load_kube_config(str(path), client_configuration=configuration)
-    except (ConfigException, OSError) as error:
+    # The loader raises whatever comes of reading a document that is not a kubeconfig.
+    except (ConfigException, yaml_error, OSError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ClusterError(f"{path}: {str(error)[:300]}") from None
     token = str(configuration.api_key.get("authorization", "")).removeprefix("Bearer ")
     if not token:

@@ -107,6 +107,10 @@ class Part:
         except subprocess.TimeoutExpired:
             return self.kill()
 
+    def wait(self) -> int:
+        """Wait until it has ended, at most `STOP_S_MAX`, and return its exit code."""
+        return self._process.wait(STOP_S_MAX)
+
     def kill(self) -> int:
         """End it by SIGKILL, without a chance to clean up, and return its exit code."""
         if self.is_alive():

@@ -5,7 +5,6 @@ The one place that wires the local side. What a part does stands in its own fold
 
 import http.client
 import json
-import os
 import re
 import secrets
 import socket
@@ -14,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from infra.layout import REPOSITORY, lay_agent_home, lay_bundle, lay_finish_home
+from infra.layout import REPOSITORY, STAND_IN_SCRIPT, lay_agent_home, lay_bundle, lay_finish_home
 from infra.local import topology
 from infra.local.certificates import ensure_certificates
 from infra.local.cluster_access import ClusterAccess, read_kubeconfig, write_kubeconfig, write_secret
@@ -25,11 +24,13 @@ from infra.local.supervisor import Supervisor, say_nothing
 HOST = "127.0.0.1"
 CLUSTER = "local"
 
-STAND_IN_SCRIPT = REPOSITORY / "infra" / "local" / "script" / "nvidia-bug-report.sh"
-
 ARCHIVE_REPORT = "archive_report"
 WRITE_STATUS = "write_status"
 FUNCTIONS = (ARCHIVE_REPORT, WRITE_STATUS)
+
+APISERVER = "apiserver"
+PUBSUB = "pubsub"
+STORAGE = "storage"
 
 BARE_PYTHON = str(getattr(sys, "_base_executable", sys.executable))
 """The interpreter without the virtual environment: what an agent runs on."""
@@ -64,7 +65,7 @@ class Pipeline:
         self.kubeconfig = settings.work / "kubeconfig"
         self.pubsub = ""
         self.storage = ""
-        self._ports = {name: take_free_port() for name in FUNCTIONS}
+        self._ports = {name: take_free_port() for name in (APISERVER, PUBSUB, STORAGE, *FUNCTIONS)}
 
     def __enter__(self) -> "Pipeline":
         return self
@@ -80,8 +81,17 @@ class Pipeline:
         topology.ensure_buckets(self.storage)
         create_objects(self.admin)
         self.supervisor.start(*(self._function(name) for name in FUNCTIONS))
-        topology.ensure_subscriptions(self.pubsub, *(self.function_url(name) for name in FUNCTIONS))
+        self._ensure_subscriptions()
         self.supervisor.start(*(self._agent(node) for node in NODES))
+
+    def revive(self) -> None:
+        """Restart what has ended by itself; cluster and Pub/Sub hold all in memory, so they are furnished anew."""
+        revived = self.supervisor.revive()
+        if APISERVER in revived:
+            create_objects(self.admin)
+        if PUBSUB in revived:
+            topology.ensure_topics(self.pubsub)
+            self._ensure_subscriptions()
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -101,12 +111,15 @@ class Pipeline:
         """Return the reports folder of a node."""
         return self.settings.work / "nodes" / node / "reports"
 
+    def _ensure_subscriptions(self) -> None:
+        topology.ensure_subscriptions(self.pubsub, *(self.function_url(name) for name in FUNCTIONS))
+
     def _start_servers(self) -> None:
         work, settings = self.settings.work, self.settings
         emulator = ("infra.local.pubsub.emulator", "--log-file", str(self.supervisor.log_path("emulator")))
         servers = [
-            _module("pubsub", *(emulator if settings.emulator else ("infra.local.pubsub",)), "--port", "0"),
-            _module("storage", "infra.local.gcs_proxy", "--port", "0", "--root", str(work / "storage")),
+            self._server(PUBSUB, *(emulator if settings.emulator else ("infra.local.pubsub",))),
+            self._server(STORAGE, "infra.local.gcs_proxy", "--root", str(work / "storage")),
         ]
         if settings.kubeconfig is not None:
             self.admin = read_kubeconfig(settings.kubeconfig)
@@ -119,7 +132,7 @@ class Pipeline:
             write_secret(work / "tokens.csv", "".join(_token_line(user, token) for user, token in tokens.items()))
             tls = ("--tls-cert", str(certificates.cert), "--tls-key", str(certificates.key))
             token_file = ("--tokens", str(work / "tokens.csv"))
-            apiserver = _module("apiserver", "infra.local.apiserver", "--port", "0", *tls, *token_file)
+            apiserver = self._server(APISERVER, "infra.local.apiserver", *tls, *token_file)
             server, self.pubsub, self.storage = (part.address for part in self.supervisor.start(apiserver, *servers))
             self.admin = ClusterAccess(server, str(certificates.ca), tokens["admin"])
             self._agent_tokens = {node: tokens[node] for node in NODES}
@@ -129,6 +142,11 @@ class Pipeline:
             work / "clusters.json",
             json.dumps({CLUSTER: {"kubeconfig": str(write_kubeconfig(work / "functions.kubeconfig", functions))}}),
         )
+
+    def _server(self, name: str, module: str, *arguments: str) -> Definition:
+        """Define a server of ours; its port stays the same when it is restarted."""
+        command = [sys.executable, "-m", module, "--port", str(self._ports[name]), *arguments]
+        return Definition(name, command, ready=_READY, folder=REPOSITORY)
 
     def _lay_folders(self) -> None:
         lay_bundle(self.settings.work / "bundle")
@@ -195,10 +213,6 @@ def take_free_port() -> int:
         return port
 
 
-def _module(name: str, module: str, *arguments: str) -> Definition:
-    return Definition(name, [sys.executable, "-m", module, *arguments], ready=_READY, folder=REPOSITORY)
-
-
 def _token_line(user: str, token: str) -> str:
     """One line of a static token file: token, user name, user id, groups (kube-apiserver --token-auth-file)."""
     groups = "system:masters" if user == "admin" else ""
@@ -214,8 +228,3 @@ def _answers(port: int) -> bool:
         return False
     finally:
         connection.close()
-
-
-def is_root() -> bool:
-    """Say whether agents can enter a host root by chroot."""
-    return os.geteuid() == 0

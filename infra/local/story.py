@@ -33,6 +33,11 @@ STEPS = {
     "failed": "agent: the run has failed",
 }
 
+SAID_AS_THEY_ARE = ("exec", "delivery-failed", "internal", "apiserver", "orphan")
+"""Log events whose message says it all."""
+
+SHOWN_CHARACTERS = 200
+
 
 class StoryFailed(Exception):
     """The demonstration did not come to its end; the text says how far it came."""
@@ -122,8 +127,8 @@ def describe_line(line: str) -> str | None:
         reason = f" ({entry['reason']})" if entry.get("reason") else ""
         return f"{entry['function']}: {entry['outcome']}{reason}"
     event = entry.get("event")
-    if event == "exec":
-        return f"agent: {entry.get('message')}"
+    if event in SAID_AS_THEY_ARE:
+        return f"agent: {str(entry.get('message'))[:SHOWN_CHARACTERS]}"
     return STEPS.get(str(event))
 
 

@@ -69,20 +69,26 @@ class Supervisor:
             if not part.is_alive():
                 raise PartFailed(part.describe_end())
 
-    def revive(self) -> None:
-        """Restart what has ended by itself, a bounded number of times."""
-        for name, part in list(self._parts.items()):
-            if part.is_alive():
-                continue
-            now = time.monotonic()
-            recent = [at for at in self._restarts.get(name, []) if now - at < RESTART_WINDOW_S]
-            self._say(part.describe_end())
-            if len(recent) == RESTARTS_MAX:
-                self._say(f"{name} stays down: {RESTARTS_MAX} restarts in {RESTART_WINDOW_S:.0f} s")
-                del self._parts[name]
-                continue
-            self._restarts[name] = [*recent, now]
+    def revive(self) -> list[str]:
+        """Restart what has ended by itself, a bounded number of times; return the names of what runs again."""
+        ended = [name for name, part in self._parts.items() if not part.is_alive()]
+        return [name for name in ended if self._revive(name)]
+
+    def _revive(self, name: str) -> bool:
+        now = time.monotonic()
+        self._say(self._parts[name].describe_end())
+        recent = [at for at in self._restarts.get(name, []) if now - at < RESTART_WINDOW_S]
+        if len(recent) >= RESTARTS_MAX:
+            self._say(f"{name} stays down: {RESTARTS_MAX} restarts in {RESTART_WINDOW_S:.0f} s")
+            del self._parts[name]
+            return False
+        self._restarts[name] = [*recent, now]
+        try:
             self.restart(name)
+        except PartFailed as failure:
+            self._say(str(failure))
+            return False
+        return True
 
     def stop_all(self) -> None:
         """Stop every part, what was started last first, side by side what was started side by side."""

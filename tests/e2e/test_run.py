@@ -61,6 +61,18 @@ class Run:
             time.sleep(0.01)
         raise AssertionError(f"{pattern.pattern!r} is not in:\n{self.log.read_text()}")
 
+    def wait_for_guard(self) -> int:
+        """Return the guard's pid once its interpreter runs our program."""
+        until = time.monotonic() + WAIT_S_MAX
+        while time.monotonic() < until:
+            for pid in sorted(find_descendants(self.process.pid)):
+                # Python has read its program once it handles SIGINT by itself (bit 2 of the mask of caught signals).
+                caught = re.search(r"SigCgt:\s*([0-9a-f]+)", Path(f"/proc/{pid}/status").read_text())
+                if caught and int(caught[1], 16) >> (signal.SIGTERM - 1) & 1:
+                    return pid
+            time.sleep(0.005)
+        raise AssertionError("no guard")
+
     @property
     def guard(self) -> int:
         return min(find_descendants(self.process.pid))
@@ -155,6 +167,19 @@ def test_kill_leaves_nothing(start, who: str) -> None:
     wait_until_nothing_is_left(run)
 
 
+@pytest.mark.parametrize("after_s", [0.05, 0.2, 0.5, 1.0, 1.5])
+def test_interrupt_before_anything_is_started_is_quiet(start, after_s: float) -> None:
+    run = start()
+    guard = run.wait_for_guard()
+    time.sleep(after_s)  # the moment of the signal is what this test is about
+
+    os.kill(guard, signal.SIGINT)
+
+    assert run.process.wait(WAIT_S_MAX) == 130, run.log.read_text()
+    assert "Traceback" not in run.log.read_text()
+    wait_until_nothing_is_left(run)
+
+
 def test_script_that_is_not_there_is_named(tmp_path: Path) -> None:
     absent = tmp_path / "absent.sh"
 
@@ -168,7 +193,8 @@ def test_script_that_is_not_there_is_named(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 2
-    assert f"--script {absent}: no such file" in done.stderr
+    assert f"{absent}: there is no such file" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_part_that_does_not_start_is_named_with_its_log(start, tmp_path: Path) -> None:

@@ -18,8 +18,9 @@ from gpureport.contract.claims import Claim, find_claim
 from gpureport.contract.keys import build_keys
 from gpureport.contract.outputs import Output, find_output
 from gpureport.contract.statuses import find_status
+from infra.layout import STAND_IN_SCRIPT
 from infra.local import topology
-from infra.local.pipeline import STAND_IN_SCRIPT, Pipeline
+from infra.local.pipeline import Pipeline
 from infra.local.pubsub.undelivered import count_undelivered
 from infra.local.story import request_report
 
