@@ -1,17 +1,18 @@
 # Everything starts here; each target works from a clean clone. Needs: Linux, make, Python 3.11 to 3.13 with venv.
 
+# the interpreter that makes the virtual environment: Python 3.11, 3.12 or 3.13
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# The script that agents run: ours, or a real one by `make run SCRIPT=/path/to/nvidia-bug-report.sh`.
+# run, up: the script that agents run; without it a stand-in of ours
 SCRIPT ?=
-# `make run PUBSUB=emulator` takes Google's emulator (needs java and the gcloud component).
+# run, up: broker, or emulator for Google's (needs Java and the gcloud component)
 PUBSUB ?= broker
-# `make run KUBECONFIG_FILE=path` takes that cluster in place of the stand-in.
+# run, up: use that cluster; two Nodes, a Namespace and a Pod are put there, and removed at the end
 KUBECONFIG_FILE ?=
-# What pytest is to run: `make test TESTS=tests/agent`.
+# test: what pytest is to run, such as tests/agent
 TESTS ?= tests
 
 LOCAL = $(BIN)/python -m infra.local
@@ -22,6 +23,9 @@ LOCAL_OPTIONS = --with-parent --pubsub $(PUBSUB) $(if $(SCRIPT),--script $(SCRIP
 
 help: ## this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo 'Variables, such as make run SCRIPT=/path/to/nvidia-bug-report.sh:'
+	@awk '/^# / {text = substr($$0, 3)} /^[A-Z_]+ \?=/ {printf "  %-16s %s\n", $$1, text}' $(MAKEFILE_LIST)
 
 run: $(READY) ## one label becomes one archived report, shown step by step; then all is stopped
 	@exec $(LOCAL) run $(LOCAL_OPTIONS)
@@ -36,7 +40,7 @@ check: $(READY) ## format, lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 bench: $(READY) ## speed and memory, each beside its budget and its reference
 	$(BIN)/python -m bench
@@ -60,11 +64,14 @@ clean: ## remove what was built
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): requirements-dev.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1). Use: make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
+	  { echo "Python 3.11, 3.12 or 3.13 is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1). Use: make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	@echo "setting up $(VENV) (once; about a minute)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@rm -f $(VENV)/.failed
+	@{ $(BIN)/pip install --disable-pip-version-check -r requirements-dev.txt || touch $(VENV)/.failed; } | \
+	  awk '/^Collecting/ && ++n % 15 == 0 {print "  " n " packages"; fflush()} /^Installing/ {print "  installing"; fflush()}'
+	@test ! -e $(VENV)/.failed
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
 	  --config-settings editable_mode=compat --editable .
 	@touch $@

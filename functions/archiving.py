@@ -27,7 +27,7 @@ from gpureport.ports import ObjectReader, ObjectRemover, ObjectWriter, Publisher
 from gpureport.report.judge import Judge, Judgement
 
 STAGED_BYTES_MAX = 256 * 1024 * 1024
-"""The largest report that an agent keeps; a longer object is not read. Source: the bounds of a report, design §4."""
+"""The largest report that an agent keeps; a longer object is not read. The same bound as `report.judge.Limits`."""
 
 REPORT_CONTENT_TYPE = "application/gzip"
 MANIFEST_CONTENT_TYPE = "application/json"

@@ -3,13 +3,13 @@
 import argparse
 from collections.abc import Sequence
 
-from gpureport.cli import triage
+from gpureport.cli import reasons, triage
 from gpureport.cli.edges import run_command
 from gpureport.cli.triage_options import Connect, connect_cluster
 
 PROG = "gpureport"
 
-COMMANDS = (triage,)
+COMMANDS = (triage, reasons)
 
 DESCRIPTION = """\
 Bug reports of GPU nodes, and why GPU Pods do not run. `gpureport COMMAND --help` teaches each command."""

@@ -35,7 +35,7 @@ _TABLE = (
     Reason("corrupt", "The report's compressed data is damaged.",
            "The bytes are kept under quarantine/; ask again."),
     Reason("too-large", "The report is larger than the limits allow.",
-           "Lower --max-log-age, or fetch the report from the node by hand."),
+           "Fetch the report from the node by hand; its path is in the output."),
     Reason("busy", "A process of an earlier run cannot be ended, so that none can start.",
            "The node needs a reboot: a process hangs in the driver."),
     Reason("disk", "There is too little room on the node's disk, or it cannot be written.",

@@ -15,18 +15,28 @@ ACCELERATOR = "cloud.google.com/gke-accelerator"
 GPUS_PER_NODE = 8
 
 
-def create_objects(cluster: ClusterAccess) -> None:
-    """Create what is not there yet; `ClusterError` when the cluster refuses."""
-    _create(cluster, "/api/v1/namespaces", _object("Namespace", NAMESPACE))
-    _create(cluster, "/api/v1/nodes", _node(SICK_NODE, "nvidia-h100-80gb", allocatable=0))
-    _create(cluster, "/api/v1/nodes", _node(HEALTHY_NODE, "nvidia-l4", allocatable=GPUS_PER_NODE))
-    _create(cluster, f"/api/v1/namespaces/{NAMESPACE}/pods", _pod())
+def create_objects(cluster: ClusterAccess) -> list[str]:
+    """Create what is not there yet, and return the paths of what was created; `ClusterError` when it is refused."""
+    objects = (
+        ("/api/v1/namespaces", _object("Namespace", NAMESPACE)),
+        ("/api/v1/nodes", _node(SICK_NODE, "nvidia-h100-80gb", allocatable=0)),
+        ("/api/v1/nodes", _node(HEALTHY_NODE, "nvidia-l4", allocatable=GPUS_PER_NODE)),
+        (f"/api/v1/namespaces/{NAMESPACE}/pods", _pod()),
+    )
+    return [f"{path}/{body['metadata']['name']}" for path, body in objects if _create(cluster, path, body)]
 
 
-def _create(cluster: ClusterAccess, path: str, body: dict[str, Any]) -> None:
+def remove_objects(cluster: ClusterAccess, paths: list[str]) -> None:
+    """Delete what `create_objects` created, last first; `ClusterError` when the cluster does not answer."""
+    for path in reversed(paths):
+        cluster.call("DELETE", path)
+
+
+def _create(cluster: ClusterAccess, path: str, body: dict[str, Any]) -> bool:
     status, answer = cluster.call("POST", path, body)
     if status not in (201, 409):
         raise ClusterError(f"POST {path}: {status} {str(answer.get('message', ''))[:300]}")
+    return status == 201
 
 
 def _object(kind: str, name: str, **members: Any) -> dict[str, Any]:  # noqa: ANN401 (JSON)

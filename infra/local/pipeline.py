@@ -17,7 +17,7 @@ from infra.layout import REPOSITORY, STAND_IN_SCRIPT, lay_agent_home, lay_bundle
 from infra.local import topology
 from infra.local.certificates import ensure_certificates
 from infra.local.cluster_access import ClusterAccess, read_kubeconfig, write_kubeconfig, write_secret
-from infra.local.demo_objects import NODES, create_objects
+from infra.local.demo_objects import NODES, create_objects, remove_objects
 from infra.local.part import Definition
 from infra.local.supervisor import Supervisor, say_nothing
 
@@ -51,7 +51,7 @@ class Settings(NamedTuple):
     emulator: bool = False
     """Use Google's Pub/Sub emulator in place of the broker."""
     kubeconfig: Path | None = None
-    """Use this cluster in place of the stand-in."""
+    """Use this cluster in place of the stand-in: the demonstration's objects are put there, and removed at the end."""
     delivery_backoff_s: float = 30.0
 
 
@@ -62,6 +62,7 @@ class Pipeline:
         self.settings = settings
         self.supervisor = Supervisor(settings.work / "logs", say)
         self.admin: ClusterAccess
+        self._created: list[str] = []
         self.kubeconfig = settings.work / "kubeconfig"
         self.pubsub = ""
         self.storage = ""
@@ -72,6 +73,8 @@ class Pipeline:
 
     def __exit__(self, *_error: object) -> None:
         self.supervisor.stop_all()
+        if self.settings.kubeconfig is not None:
+            remove_objects(self.admin, self._created)
 
     def start(self) -> None:
         """Start all parts; `PartFailed`, `ClusterError` or `OSError` say what was not to be had."""
@@ -79,7 +82,7 @@ class Pipeline:
         self._lay_folders()
         topology.ensure_topics(self.pubsub)
         topology.ensure_buckets(self.storage)
-        create_objects(self.admin)
+        self._created = create_objects(self.admin)
         self.supervisor.start(*(self._function(name) for name in FUNCTIONS))
         self._ensure_subscriptions()
         self.supervisor.start(*(self._agent(node) for node in NODES))
@@ -222,7 +225,8 @@ def _token_line(user: str, token: str) -> str:
 def _answers(port: int) -> bool:
     connection = http.client.HTTPConnection(HOST, port, timeout=PROBE_S_MAX)
     try:
-        connection.request("GET", "/")
+        # functions-framework answers this path itself: no function sees it, and no log line comes of it.
+        connection.request("GET", "/robots.txt")
         return connection.getresponse().status > 0
     except (OSError, http.client.HTTPException):
         return False

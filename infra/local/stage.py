@@ -10,6 +10,9 @@ from pathlib import Path
 from google.api_core.exceptions import GoogleAPIError
 
 from gpureport.cli.main import main as desk
+from gpureport.contract.outputs import Output
+from gpureport.contract.reasons import REASONS
+from gpureport.contract.statuses import COMPLETED
 from infra.layout import REPOSITORY
 from infra.local.cluster_access import ClusterError
 from infra.local.demo_objects import HEALTHY_NODE, NAMESPACE, SICK_NODE, STUCK_POD
@@ -47,21 +50,26 @@ def play(options: argparse.Namespace) -> int:
             kubeconfig=options.kubeconfig,
         )
         with Pipeline(settings, stage.say) as pipeline:
-            if os.geteuid() != 0:
-                stage.say("not root: agents run the script without chroot")
+            is_root = os.geteuid() == 0
+            stage.say("root: agents run the script by chroot" if is_root else "not root: agents run it without chroot")
             stage.say(f"starting; logs are in {settings.work / 'logs'}")
-            pipeline.start()
-            return _run(pipeline, stage) if options.command == "run" else _stay_up(pipeline, stage)
+            try:
+                pipeline.start()
+                return _run(pipeline, stage) if options.command == "run" else _stay_up(pipeline, stage)
+            finally:
+                stage.say("stopping everything")
     except (PartFailed, StoryFailed, ClusterError, GoogleAPIError, OSError) as error:
         print(f"infra.local: {error}", file=sys.stderr)
         return 1
+    finally:
+        stage.say("stopped")
 
 
 def _run(pipeline: Pipeline, stage: Stage) -> int:
     request_report(pipeline)
     stage.say(f"{SICK_NODE} labelled cloud.google.com/trigger-gpu-report=true")
     output = follow_run(pipeline, stage.say)
-    stage.say("on record")
+    stage.say("the run is on record in the archive, and the Node says so")
     print(f"\nAnnotations of {SICK_NODE}")
     for key, value in sorted(read_annotations(pipeline, SICK_NODE).items()):
         print(f"  {key}: {value}")
@@ -69,17 +77,26 @@ def _run(pipeline: Pipeline, stage: Stage) -> int:
     print("\nArchive")
     for name, size_bytes in archive.objects:
         print(f"  {size_bytes:>10} bytes  gs://archive/{name}")
+    is_good = _say_verdict(output, archive.sha256)
     print("\nManifest")
     print("\n".join(f"  {line}" for line in archive.manifest.splitlines()))
-    print(f"\nWhy does {NAMESPACE}/{STUCK_POD} not run?")
+    print(f"\nA Pod is stuck because of that node: why does {NAMESPACE}/{STUCK_POD} not run?")
     sys.stdout.flush()
     triaged = desk(["triage", "-n", NAMESPACE, STUCK_POD, "--kubeconfig", str(pipeline.kubeconfig)])
+    print()
+    return 0 if is_good and triaged == 0 else 1
+
+
+def _say_verdict(output: Output, archived_sha256: str) -> bool:
+    """Say in a sentence what the run has come to; return whether it is what was asked for."""
+    reason = None if output.reason is None else REASONS.get(output.reason)
+    if output.reason is not None:
+        print(f"\nThe run has failed: {output.reason}.", *([] if reason is None else [reason.sentence, reason.remedy]))
     if output.sha256 is None:
-        print(f"\nThe run has failed ({output.reason}) and left no report.")
-        return 1
-    same = archive.sha256 == output.sha256
+        return False
+    same = archived_sha256 == output.sha256
     print(f"\nThe archived bytes {'have' if same else 'do NOT have'} the SHA-256 that stands on the Node.")
-    return 0 if output.status == "completed" and same and triaged == 0 else 1
+    return same and output.status == COMPLETED
 
 
 def _stay_up(pipeline: Pipeline, stage: Stage) -> int:
@@ -92,6 +109,8 @@ To type in another terminal, in this folder:
 
   export {variables}
   kubectl label node {HEALTHY_NODE} cloud.google.com/trigger-gpu-report=true
+  kubectl wait node {HEALTHY_NODE} --timeout=2m \\
+    --for=jsonpath='{{.metadata.annotations.cloud\\.google\\.com/gpu-report-status}}'=completed
   kubectl get node {HEALTHY_NODE} -o jsonpath='{{.metadata.annotations}}'
   {tool} triage -n {NAMESPACE} {STUCK_POD}
   tail -f {pipeline.settings.work / "logs"}/*.log

@@ -29,11 +29,20 @@ STEPS = {
     "claimed": "agent: the run is claimed",
     "script-ended": "agent: the script has ended",
     "evidence": "agent: evidence on the Node, trigger label removed",
-    "delivered": "agent: report staged, report.collected published",
+    "delivered": "agent: the event is published, and the report staged before it if there is one",
     "failed": "agent: the run has failed",
 }
 
-SAID_AS_THEY_ARE = ("exec", "delivery-failed", "internal", "apiserver", "orphan")
+CHILDREN = {
+    "judge": "agent: judging and hashing the report",
+    "deliver": "agent: staging the report, publishing its event",
+}
+"""What a `finish` child is started for."""
+
+LAST_LINE_S_MAX = 2.0
+"""Seconds to wait for write_status to log what it has done already."""
+
+SAID_AS_THEY_ARE = ("delivery-failed", "internal", "apiserver", "orphan")
 """Log events whose message says it all."""
 
 SHOWN_CHARACTERS = 200
@@ -62,22 +71,22 @@ def request_report(pipeline: Pipeline, node: str = SICK_NODE) -> None:
 def follow_run(pipeline: Pipeline, say: Say, node: str = SICK_NODE) -> Output:
     """Show the run on a node until it has ended and is on record; `StoryFailed` after `RUN_S_MAX`."""
     keys = build_keys()
-    lines = _follow_logs([pipeline.supervisor.log_path(name) for name in (agent_name(node), *FUNCTIONS)])
+    logs = [pipeline.supervisor.log_path(name) for name in (agent_name(node), *FUNCTIONS)]
+    steps = _follow_steps(logs)
     status_shown: str | None = None
     until = time.monotonic() + RUN_S_MAX
     while time.monotonic() < until:
         pipeline.supervisor.check()
-        for line in next(lines):
-            step = describe_line(line)
-            if step:
-                say(step)
+        for step in next(steps):
+            say(step)
         annotations = read_annotations(pipeline, node)
         status, output = annotations.get(keys.status), find_output(annotations.get(keys.output))
         if status != status_shown:
-            say(f"status {status}")
+            say(f"Node: status {status}")
             status_shown = status
         parsed = find_status(status)
         if parsed is not None and parsed.is_terminal and output is not None and output.archived is not None:
+            _say_last(steps, say)
             return output
         time.sleep(LOOK_S)
     raise StoryFailed(f"{node} is {status_shown!r} after {RUN_S_MAX:.0f} s; see {pipeline.settings.work / 'logs'}")
@@ -127,13 +136,35 @@ def describe_line(line: str) -> str | None:
         reason = f" ({entry['reason']})" if entry.get("reason") else ""
         return f"{entry['function']}: {entry['outcome']}{reason}"
     event = entry.get("event")
+    if event == "exec":
+        words = str(entry.get("argv")).split()
+        return next((CHILDREN[word] for word in words if word in CHILDREN), "agent: the host's script is started")
     if event in SAID_AS_THEY_ARE:
         return f"agent: {str(entry.get('message'))[:SHOWN_CHARACTERS]}"
     return STEPS.get(str(event))
 
 
+def _say_last(steps: Iterator[list[str]], say: Say) -> None:
+    """Say what is still to come of the log: the Node was written before write_status logs that."""
+    until = time.monotonic() + LAST_LINE_S_MAX
+    while time.monotonic() < until:
+        last = next(steps)
+        for step in last:
+            say(step)
+        if any(step.startswith("write_status") for step in last):
+            return
+        time.sleep(LOOK_S)
+
+
+def _follow_steps(paths: list[Path]) -> Iterator[list[str]]:
+    """Yield, at each look, the steps that the logs have gained since the look before."""
+    for lines in _follow_logs(paths):
+        described = (describe_line(line) for line in lines)
+        yield [step for step in described if step is not None]
+
+
 def _follow_logs(paths: list[Path]) -> Iterator[list[str]]:
-    """Yield, at each step, the whole lines that were added to the files since the step before."""
+    """Yield, at each look, the whole lines that were added to the files since the look before."""
     positions = {path: path.stat().st_size for path in paths}
     while True:
         added: list[str] = []

@@ -52,7 +52,7 @@ def ensure_topics(pubsub: str) -> None:
 
 
 def ensure_subscriptions(pubsub: str, archive_report_url: str, write_status_url: str) -> None:
-    """Create the push subscriptions of both functions, and pull ones to look at: `dead-letter` and `finished`."""
+    """Create the push subscriptions of both functions, and pull ones to look at: `dead-letter` and `results`."""
     with grpc.insecure_channel(pubsub) as channel:
         subscriber = pubsub_v1.SubscriberClient(transport=SubscriberGrpcTransport(channel=channel))
         for subscription in (

@@ -1,5 +1,6 @@
 """How commands end, seen from outside: real processes, real pipes, real signals."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -37,9 +38,13 @@ def test_ctrl_c_is_exit_code_130_and_quiet(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     command = [sys.executable, "-c", RUN, "triage", "--objects", str(pipe), "p"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-        # Opening for writing returns once the command has opened the file for reading: it is in the middle of its work.
+        # Opening for writing returns once the command has opened the file for reading: it is at work.
         with pipe.open("wb"):
-            child.send_signal(signal.SIGINT)
+            # Python looks for signals before it reads, not while: one that comes in between waits for another.
+            while child.poll() is None:
+                child.send_signal(signal.SIGINT)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(0.5)
             out, err = child.communicate(timeout=TIMEOUT_S)
         assert child.returncode == 130
     assert (out, err) == (b"", b"")
