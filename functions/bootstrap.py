@@ -40,9 +40,10 @@ def build_archive_report(settings: Settings) -> Handler:
     from gpureport.adapters.google_pubsub import GooglePublisher
     from gpureport.adapters.google_storage import GoogleBucket
 
+    staging = GoogleBucket(settings.staging_bucket, project=settings.project)
     ports = ArchivePorts(
-        staging=GoogleBucket(settings.staging_bucket, project=settings.project),
-        archive=GoogleBucket(settings.archive_bucket, project=settings.project),
+        staging=staging,
+        archive=staging.open_beside(settings.archive_bucket),
         publisher=GooglePublisher(settings.project),
         results_topic=settings.results_topic,
         build_judge=build_judge,

@@ -10,6 +10,7 @@ ROOT = Path(__file__).parent.parent
 ADAPTERS = ROOT / "gpureport" / "adapters"
 FOREIGN = {
     "google_storage.py": ("google.cloud.pubsub", "google.pubsub"),
+    "google_storage_client.py": ("google.cloud.pubsub", "google.pubsub"),
     "google_pubsub.py": ("google.cloud.storage",),
 }
 

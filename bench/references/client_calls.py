@@ -16,9 +16,11 @@ from google.cloud import storage
 from google.pubsub_v1 import PublisherClient
 from kubernetes import client, config
 
-MANIFEST = json.dumps({"filler": "x" * 1200}).encode()
+MANIFEST = json.dumps({"filler": "x" * 1300}).encode()
 """As long as a manifest."""
-ATTRIBUTES = {"content-type": "application/json", "ce-type": "bench", "ce-id": "bench", "ce-source": "bench"}
+DATA = json.dumps({"filler": "x" * 600}).encode()
+"""As long as the data of `report.archived`, which has as many attributes too."""
+ATTRIBUTES = {"content-type": "application/json", **{f"ce-attribute{number}": "x" * 16 for number in range(9)}}
 
 
 class Calls:
@@ -40,7 +42,7 @@ class Calls:
         staged.download_as_bytes(raw_download=True)
         archive.blob(report).rewrite(staged, if_generation_match=0, if_source_generation_match=staged.generation)
         archive.blob(manifest).upload_from_string(MANIFEST, "application/json", if_generation_match=0)
-        message = {"data": MANIFEST, "attributes": ATTRIBUTES}
+        message = {"data": DATA, "attributes": ATTRIBUTES}
         self._publisher.publish(request={"topic": order["topic"], "messages": [message]})
         staged.delete(if_generation_match=staged.generation)
 

@@ -1,19 +1,18 @@
-"""How are the object ports fulfilled by Cloud Storage? The vendor's client, its retries and its errors stay in here.
+"""How are the object ports fulfilled by Cloud Storage? The vendor's objects and answers stay in here.
 
-The library is imported at first use: it costs a fifth of a second that a start need not wait for. No names, no
-decisions and no validation of content belong here.
+The library is imported at first use: it costs a fifth of a second that a start need not wait for. How the service is
+reached stands in `google_storage_client`. No names, no decisions and no validation of content belong here.
 """
 
 from __future__ import annotations
 
 import base64
+import copy
 import io
-import os
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
+from gpureport.adapters.google_storage_client import ERRORS_BY_TYPE, StorageClient
 from gpureport.ports import READ_CHUNK_BYTES, Refused, StoredObject, Unavailable
 
 if TYPE_CHECKING:
@@ -46,10 +45,6 @@ REWRITE_CALLS_MAX = 1024
 
 CREATE_BYTES_MAX = 1024 * 1024
 
-QUIET_SWITCH = "DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA"
-"""Without it the library asks, from a thread of its own, for each bucket's metadata to label traces: one more request
-a process, and a permission that agents lack. Source: google-cloud-storage 3.17, `_opentelemetry_tracing`."""
-
 _TIMEOUT_S = (CONNECT_TIMEOUT_S, ANSWER_TIMEOUT_S)
 
 
@@ -61,14 +56,17 @@ class GoogleBucket:
 
     def __init__(self, name: str, *, project: str | None = None, retry_deadline_s: float = RETRY_DEADLINE_S) -> None:
         self._name = name
-        self._project = project
-        self._retry_deadline_s = retry_deadline_s
-        self._lock = threading.Lock()
-        self._client: storage.Client | None = None
+        self._client = StorageClient(project, retry_deadline_s)
+
+    def open_beside(self, name: str) -> GoogleBucket:
+        """Return another bucket, reached by the same client: its connections and credentials are shared."""
+        bucket = copy.copy(self)
+        bucket._name = name
+        return bucket
 
     def stat(self, name: str) -> StoredObject | None:
         """Describe the live generation; None when there is no such object, or no such bucket."""
-        with _errors_by_type():
+        with ERRORS_BY_TYPE:
             blob = self._bucket().get_blob(name, timeout=_TIMEOUT_S, retry=self._retry())
         return None if blob is None else _build_stored(blob)
 
@@ -91,11 +89,12 @@ class GoogleBucket:
 
     def _read_range(self, blob: storage.Blob, first: int, size_bytes: int) -> bytes:
         for _ in range(BROKEN_READS_MAX):
-            with _errors_by_type():
+            with ERRORS_BY_TYPE:
                 content: bytes = blob.download_as_bytes(
                     start=first,
                     end=first + size_bytes - 1,
                     raw_download=True,
+                    single_shot_download=True,
                     checksum=None,
                     timeout=_TIMEOUT_S,
                     retry=self._retry(),
@@ -122,7 +121,7 @@ class GoogleBucket:
         blob.crc32c = crc32c
         if size_bytes > SINGLE_REQUEST_BYTES_MAX:
             blob.chunk_size = UPLOAD_CHUNK_BYTES
-        with _errors_by_type():
+        with ERRORS_BY_TYPE:
             if not self._upload_unless_taken(blob, file, size_bytes, content_type):
                 return None
         stored = _build_stored(blob)
@@ -155,7 +154,7 @@ class GoogleBucket:
         blob = self._bucket().blob(name)
         blob.content_type = content_type
         try:
-            with _errors_by_type():
+            with ERRORS_BY_TYPE:
                 self._rewrite(blob, source)
         except Refused as refused:
             if isinstance(refused.__cause__, PreconditionFailed) and self.stat(name) is not None:
@@ -184,62 +183,17 @@ class GoogleBucket:
         from google.api_core.exceptions import NotFound, PreconditionFailed
 
         blob = self._bucket().blob(stored.name, generation=stored.generation)
-        with _errors_by_type():
+        with ERRORS_BY_TYPE:
             try:
                 blob.delete(if_generation_match=stored.generation, timeout=_TIMEOUT_S, retry=self._retry())
             except (NotFound, PreconditionFailed):
                 return
 
     def _bucket(self) -> storage.Bucket:
-        with self._lock, _errors_by_type():
-            if self._client is None:
-                os.environ.setdefault(QUIET_SWITCH, "true")
-                from google.cloud import storage
-
-                self._client = storage.Client(project=self._project)
-            return self._client.bucket(self._name)
+        return self._client.open().client.bucket(self._name)
 
     def _retry(self) -> Retry:
-        from google.cloud.storage.retry import DEFAULT_RETRY
-
-        retry: Retry = DEFAULT_RETRY.with_timeout(self._retry_deadline_s).with_delay(initial=0.2, maximum=8.0)
-        return retry
-
-
-@contextmanager
-def _errors_by_type() -> Iterator[None]:
-    """Turn the vendor's exceptions into ours, by type and status; foreign text is cut short."""
-    import requests
-    import urllib3
-    from google.api_core.exceptions import GoogleAPICallError, RetryError
-    from google.auth.exceptions import DefaultCredentialsError, GoogleAuthError
-    from google.cloud.storage.exceptions import InvalidResponse
-
-    try:
-        yield
-    except GoogleAPICallError as error:
-        raise _build_error(int(error.code or 0), error) from error
-    except InvalidResponse as error:
-        raise _build_error(int(error.response.status_code), error) from error
-    except DefaultCredentialsError as error:
-        raise Refused(_describe(error)) from error
-    except (RetryError, GoogleAuthError, ConnectionError, TimeoutError) as error:
-        raise Unavailable(_describe(error)) from error
-    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-        raise Unavailable(_describe(error)) from error
-
-
-RETRYABLE_STATUSES = frozenset({408, 410, 429})
-"""Beside 5xx. 410 is a resumable upload's session that is gone: a new upload starts from the beginning."""
-
-
-def _build_error(status: int, error: Exception) -> Unavailable | Refused:
-    kind = Unavailable if status >= 500 or status in RETRYABLE_STATUSES else Refused
-    return kind(_describe(error))
-
-
-def _describe(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error)[:200]}"
+        return self._client.open().retry
 
 
 def _build_stored(blob: storage.Blob) -> StoredObject:

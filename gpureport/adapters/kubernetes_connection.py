@@ -42,6 +42,7 @@ class _Configuration(Protocol):
     api_key_prefix: dict[str, str]
     refresh_api_key_hook: Callable[[Any], None] | None
     retries: bool | None
+    proxy: str | None
 
 
 class _ApiClient(Protocol):
@@ -152,6 +153,7 @@ class Connection:
             configuration = cast("_Configuration", Configuration())
             self._configure(configuration)
             configuration.retries = False
+            configuration.proxy = configuration.proxy  # settled: the loader's hook would ask the environment each time
             self._client = cast("Callable[[_Configuration], _ApiClient]", ApiClient)(configuration)
             self.server = configuration.host
         return self._client

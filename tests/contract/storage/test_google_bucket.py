@@ -168,3 +168,10 @@ def test_the_library_is_not_imported_before_the_first_call():
         [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, timeout=30, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+def test_a_bucket_beside_is_another_bucket_of_the_same_service(connect, storage_proxy, open_bucket):
+    first, second = connect(storage_proxy.url), connect(storage_proxy.url)
+    beside = open_bucket(first).open_beside(second.bucket)
+    stored = beside.create("a", b"bytes", "text/plain")
+    assert (stored.bucket, second.content("a"), first.content("a")) == (second.bucket, b"bytes", None)
