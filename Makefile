@@ -67,7 +67,7 @@ $(READY): requirements-dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
 	  { echo "Python 3.11, 3.12 or 3.13 is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1). Use: make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	@echo "setting up $(VENV) (once; about a minute)"
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/pip || { rm -rf $(VENV) && $(PYTHON) -m venv $(VENV); }
 	@rm -f $(VENV)/.failed
 	@{ $(BIN)/pip install --disable-pip-version-check -r requirements-dev.txt || touch $(VENV)/.failed; } | \
 	  awk '/^Collecting/ && ++n % 15 == 0 {print "  " n " packages"; fflush()} /^Installing/ {print "  installing"; fflush()}'

@@ -109,7 +109,7 @@ def _archive_report(case: _Case, evidence: ReportEvidence, ports: ArchivePorts) 
         return staged
     examined = examine(ports.staging.read(staged), ports.build_judge())
     if (examined.sha256, examined.size_bytes) != (evidence.sha256, evidence.size_bytes):
-        return _reject(case, "evidence-mismatch", f"the SHA-256 of what is staged is {examined.sha256}", ports)
+        return _remove_foreign(case, staged, f"the SHA-256 of what is staged is {examined.sha256}", ports)
     return _archive_examined(case, staged, examined, ports)
 
 
@@ -121,8 +121,14 @@ def _find_staged(case: _Case, evidence: ReportEvidence, ports: ArchivePorts) -> 
     if staged is None:
         return rejected("not-staged", "the report is not in the staging bucket; the agent stages it again")
     if staged.size_bytes != evidence.size_bytes:
-        return _reject(case, "evidence-mismatch", f"{staged.size_bytes} bytes are staged", ports)
+        return _remove_foreign(case, staged, f"{staged.size_bytes} bytes are staged", ports)
     return staged
+
+
+def _remove_foreign(case: _Case, staged: StoredObject, message: str, ports: ArchivePorts) -> Answer:
+    """Make room for the agent's report: bytes that are not what their name says are nobody's evidence."""
+    ports.staging.delete(staged)
+    return _reject(case, "evidence-mismatch", f"{message}; it is removed, and the agent stages the report again", ports)
 
 
 def _archive_examined(case: _Case, staged: StoredObject, examined: Examined, ports: ArchivePorts) -> Answer:
@@ -178,24 +184,34 @@ def _commit(
         return _repeat(record, ports)
     record = Record(manifest, stored)
     _tell(record, ports)
-    if staged is not None:
-        ports.staging.delete(staged)
+    kept = "" if staged is None else _remove_staged(staged, ports)
     fields: dict[str, str | int] = {
         "status": manifest.ending.word,
         "sizeBytes": 0 if report is None else report.size_bytes,
     }
-    return Answer(Outcome.DONE, manifest.ending.reason, "", fields)
+    return Answer(Outcome.DONE, manifest.ending.reason, kept, fields, is_error=bool(kept))
 
 
 def _repeat(record: Record, ports: ArchivePorts) -> Answer:
     """Tell again of a run on record, and see that its staged object is gone."""
     _tell(record, ports)
-    claim = record.manifest.claim
+    claim, kept = record.manifest.claim, ""
     if claim.report is not None:
         staged = ports.staging.stat(staging_object(claim.run_id, claim.report.sha256))
-        if staged is not None:
-            ports.staging.delete(staged)
-    return Answer(Outcome.DUPLICATE, None, "the run is on record already")
+        kept = "" if staged is None else _remove_staged(staged, ports)
+    return Answer(Outcome.DUPLICATE, None, kept or "the run is on record already", is_error=bool(kept))
+
+
+def _remove_staged(staged: StoredObject, ports: ArchivePorts) -> str:
+    """Remove what is archived from staging; a refusal (a hold, a permission) is said and not retried.
+
+    Returns the sentence to say; empty when it is gone.
+    """
+    try:
+        ports.staging.delete(staged)
+    except Refused as error:
+        return f"the run is on record, but gs://{staged.bucket}/{staged.name} stays: {error}"
+    return ""
 
 
 def _tell(record: Record, ports: ArchivePorts) -> None:
@@ -204,7 +220,7 @@ def _tell(record: Record, ports: ArchivePorts) -> None:
 
 
 def _reject(case: _Case, reason: str, message: str, ports: ArchivePorts) -> Answer:
-    """Tell that the run's report cannot be put on record; what is staged stays for whoever looks into it."""
+    """Tell that the run's report cannot be put on record, and why."""
     event = build_rejected_event(case.origin, case.run.run_id, case.served_at, reason, message)
     ports.publisher.publish(ports.results_topic, event)
     return rejected(reason, message)

@@ -23,6 +23,10 @@ class Refused(Exception):
     """A counterpart refused, and will refuse the same call again: permission, policy, retention, malformed."""
 
 
+class Misconfigured(Refused):
+    """What describes the counterpart (a kubeconfig, a setting) is unusable: nobody was asked yet."""
+
+
 class StoredObject(NamedTuple):
     """One generation of one object, as its store describes it; `crc32c` is base64 of the big-endian sum."""
 

@@ -4,10 +4,10 @@ What an event is and how it stands in a message is the contract's matter; what t
 caller's.
 """
 
-import threading
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from gpureport.adapters.first_use import LOADING
 from gpureport.contract.events import Event
 from gpureport.contract.fields import ContractError
 from gpureport.contract.pubsub_binding import format_message
@@ -35,7 +35,6 @@ class GooglePublisher:
     def __init__(self, project: str, timeout_s: float = TIMEOUT_S) -> None:
         self._project = project
         self._timeout_s = timeout_s
-        self._lock = threading.Lock()
         self._client: PublisherClient | None = None
 
     def __enter__(self) -> Self:
@@ -53,8 +52,9 @@ class GooglePublisher:
         topic is missing or the message is not taken. After `Unavailable` the event may have been published all the
         same: its `ce-id` tells.
         """
-        from google.api_core import exceptions, retry
-        from google.auth.exceptions import GoogleAuthError
+        with LOADING:
+            from google.api_core import exceptions, retry
+            from google.auth.exceptions import GoogleAuthError
 
         try:
             data, attributes = format_message(event)
@@ -82,17 +82,17 @@ class GooglePublisher:
 
     def close(self) -> None:
         """Close the connection; a later publish opens a new one."""
-        with self._lock:
+        with LOADING:
             client, self._client = self._client, None
         if client is not None:
             transport: Any = client.transport
             transport.close()
 
     def _connect(self) -> "PublisherClient":
-        from google.pubsub_v1 import PublisherClient
-
-        with self._lock:
+        with LOADING:
             if self._client is None:
+                from google.pubsub_v1 import PublisherClient
+
                 self._client = PublisherClient()
             return self._client
 

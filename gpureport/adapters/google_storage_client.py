@@ -6,10 +6,10 @@ What is asked of a bucket stands in `google_storage`.
 from __future__ import annotations
 
 import os
-import threading
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpureport.adapters.first_use import LOADING
 from gpureport.ports import Refused, Unavailable
 
 if TYPE_CHECKING:
@@ -43,13 +43,12 @@ class StorageClient:
     def __init__(self, project: str | None, retry_deadline_s: float) -> None:
         self._project = project
         self._retry_deadline_s = retry_deadline_s
-        self._lock = threading.Lock()
         self._opened: Opened | None = None
 
     def open(self) -> Opened:
         """Return the client, the same at each call; `Refused` without credentials."""
         if self._opened is None:
-            with self._lock, ERRORS_BY_TYPE:
+            with LOADING, ERRORS_BY_TYPE:
                 if self._opened is None:
                     self._opened = self._build()
         return self._opened

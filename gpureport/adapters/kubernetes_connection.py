@@ -10,7 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
-from gpureport.ports import Refused, Unavailable
+from gpureport.adapters.first_use import LOADING
+from gpureport.ports import Misconfigured, Refused, Unavailable
 
 CONNECT_TIMEOUT_S = 3.0
 READ_TIMEOUT_S = 7.0
@@ -135,6 +136,9 @@ class Connection:
                 answer.release_conn()
         except (ApiException, HTTPError, OSError) as error:
             raise Unavailable(f"{self.server}: {method} {path}: {cut_text(str(error))}") from error
+        except ValueError:
+            # http.client quotes the header that it refuses, and with it the token: that text goes nowhere.
+            raise Refused(f"{self.server}: {method} {path}: token or path hold a forbidden character") from None
         if len(content) > BODY_BYTES_MAX:
             answer.close()
             raise Refused(f"{self.server}: {method} {path}: an answer of more than {BODY_BYTES_MAX} bytes")
@@ -147,16 +151,20 @@ class Connection:
 
     def _connect(self) -> _ApiClient:
         """Build the client without the retries of its transport, which would repeat a write whose answer got lost."""
-        if self._client is None:
-            from kubernetes.client import ApiClient, Configuration
+        with LOADING:
+            if self._client is None:
+                self._client = self._open()
+            return self._client
 
-            configuration = cast("_Configuration", Configuration())
-            self._configure(configuration)
-            configuration.retries = False
-            configuration.proxy = configuration.proxy  # settled: the loader's hook would ask the environment each time
-            self._client = cast("Callable[[_Configuration], _ApiClient]", ApiClient)(configuration)
-            self.server = configuration.host
-        return self._client
+    def _open(self) -> _ApiClient:
+        from kubernetes.client import ApiClient, Configuration
+
+        configuration = cast("_Configuration", Configuration())
+        self._configure(configuration)
+        configuration.retries = False
+        configuration.proxy = configuration.proxy  # settled: the loader's hook would ask the environment each time
+        self.server = configuration.host
+        return cast("Callable[[_Configuration], _ApiClient]", ApiClient)(configuration)
 
 
 def cut_text(text: str) -> str:
@@ -177,7 +185,7 @@ def _load_kubeconfig(configuration: _Configuration, path: str, context: str | No
     try:
         load(path, context=context, client_configuration=configuration, persist_config=False)
     except (ConfigException, yaml_error, OSError, *_MALFORMED) as error:
-        raise Refused(f"kubeconfig {path}: {cut_text(str(error))}") from error
+        raise Misconfigured(f"kubeconfig {path}: {cut_text(str(error))}") from error
 
 
 def _load_in_cluster(configuration: _Configuration) -> None:
@@ -188,4 +196,4 @@ def _load_in_cluster(configuration: _Configuration) -> None:
     try:
         load(client_configuration=configuration)
     except (ConfigException, OSError) as error:
-        raise Refused(f"the cluster of this Pod: {cut_text(str(error))}") from error
+        raise Misconfigured(f"the cluster of this Pod: {cut_text(str(error))}") from error

@@ -18,7 +18,7 @@ from gpureport.contract.exit_codes import (
     EXIT_UNAVAILABLE,
     EXIT_USAGE,
 )
-from gpureport.ports import Refused, Unavailable
+from gpureport.ports import Misconfigured, Refused, Unavailable
 
 MESSAGE_CHARS_MAX = 500
 """Foreign text in an error line is cut here."""
@@ -42,8 +42,7 @@ def run_command(prog: str, action: Callable[[], int]) -> int:
     except CommandError as error:
         return fail(prog, str(error), error.exit_code)
     except (Refused, Unavailable) as error:
-        is_refused = isinstance(error, Refused)
-        kind, exit_code = ("refused", EXIT_REFUSED) if is_refused else ("not reachable", EXIT_UNAVAILABLE)
+        kind, exit_code = _describe_kind(error)
         return fail(prog, f"{kind}: {error}", exit_code)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -54,6 +53,12 @@ def run_command(prog: str, action: Callable[[], int]) -> int:
         _silence_stdout()
         return fail(prog, f"cannot write the answer: {error.strerror}", EXIT_USAGE)
     return code
+
+
+def _describe_kind(error: Refused | Unavailable) -> tuple[str, int]:
+    if isinstance(error, Misconfigured):
+        return "unusable", EXIT_USAGE
+    return ("refused", EXIT_REFUSED) if isinstance(error, Refused) else ("not reachable", EXIT_UNAVAILABLE)
 
 
 def fail(prog: str, message: str, exit_code: int) -> int:

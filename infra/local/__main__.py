@@ -91,8 +91,12 @@ def _supervise(options: argparse.Namespace) -> int:
 def _stop(number: int, _frame: FrameType | None) -> None:
     # A second signal must not interrupt the stopping that the first one began.
     for one in SIGNALS:
-        signal.signal(one, signal.SIG_IGN)
+        signal.signal(one, _ignore)
     raise Stopped(number)
+
+
+def _ignore(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing; unlike SIG_IGN, it finds a signal quietly that is on its way already."""
 
 
 if __name__ == "__main__":

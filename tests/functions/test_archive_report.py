@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 import pytest
 
+from functions.archive_report import archive_report
 from functions.outcomes import Outcome
 from gpureport.contract.claims import ReportEvidence, RunResult, format_claim
 from gpureport.contract.events import REPORT_ARCHIVED, REPORT_REJECTED
+from gpureport.contract.keys import build_keys
 from gpureport.contract.manifests import parse_manifest
 from gpureport.contract.statuses import Status
+from gpureport.ports import Refused
 from tests.functions.world import (
     LATER_RUN_ID,
     MANIFEST,
@@ -186,21 +189,33 @@ def _taken_name(world, report):
     world.archive.create(REPORT, b"other bytes", "application/gzip")
 
 
-@pytest.mark.parametrize(
-    ("prepare", "want"),
-    [(_other_bytes, "evidence-mismatch"), (_other_size, "evidence-mismatch"), (_taken_name, "archive-conflict")],
-)
-def test_report_that_is_not_what_the_node_says_is_not_archived(world, report, prepare, want):
+@pytest.mark.parametrize("prepare", [_other_bytes, _other_size])
+def test_staged_bytes_that_are_not_what_the_node_says_make_room_for_those_that_are(world, report, prepare):
     world.put_node(build_claim(report))
     prepare(world, report)
     before = world.snapshot()
 
     answer = world.archive_report()
 
-    assert (answer.outcome, answer.reason) == (Outcome.REJECTED, want)
+    assert (answer.outcome, answer.reason) == (Outcome.REJECTED, "evidence-mismatch")
+    assert world.snapshot() == {**before, "staging": {}}
+    [event] = world.published()
+    assert (event.type, event.extensions["reason"]) == (REPORT_REJECTED, "evidence-mismatch")
+    world.stage(report)
+    assert world.archive_report().outcome is Outcome.DONE
+
+
+def test_report_whose_name_in_the_archive_is_taken_is_not_archived(world, report):
+    world.put_node(build_claim(report))
+    _taken_name(world, report)
+    before = world.snapshot()
+
+    answer = world.archive_report()
+
+    assert (answer.outcome, answer.reason) == (Outcome.REJECTED, "archive-conflict")
     assert world.snapshot() == before
     [event] = world.published()
-    assert (event.type, event.extensions["reason"]) == (REPORT_REJECTED, want)
+    assert (event.type, event.extensions["reason"]) == (REPORT_REJECTED, "archive-conflict")
 
 
 def test_report_longer_than_the_bound_is_not_read(world, report):
@@ -278,3 +293,25 @@ def test_manifest_that_is_not_this_runs_is_not_believed(world, report, change):
 
     assert (answer.outcome, answer.reason) == (Outcome.REJECTED, "foreign-manifest")
     assert len(world.published()) == 1
+
+
+class HeldStaging:
+    """A bucket whose objects are under a hold: nothing of it is deleted."""
+
+    def __init__(self, staging):
+        self.stat, self.read = staging.stat, staging.read
+
+    def delete(self, stored):
+        raise Refused(f"objectUnderActiveHold: {stored.name}")
+
+
+def test_staged_object_under_a_hold_does_not_bring_the_event_again(world, report):
+    world.put_node(build_claim(report))
+    world.stage(report)
+    ports = world.archive_ports()._replace(staging=HeldStaging(world.staging))
+
+    answers = [archive_report(world.event(), world.find_cluster, build_keys(), ports) for _ in range(2)]
+
+    assert [answer.outcome for answer in answers] == [Outcome.DONE, Outcome.DUPLICATE]
+    assert all(answer.is_error for answer in answers)
+    assert "stays: objectUnderActiveHold" in answers[0].message
