@@ -308,7 +308,7 @@ class HeldStaging:
 def test_staged_object_under_a_hold_does_not_bring_the_event_again(world, report):
     world.put_node(build_claim(report))
     world.stage(report)
-    ports = world.archive_ports()._replace(staging=HeldStaging(world.staging))
+    ports = world.archive_ports._replace(staging=HeldStaging(world.staging))
 
     answers = [archive_report(world.event(), world.find_cluster, build_keys(), ports) for _ in range(2)]
 
