@@ -1,7 +1,10 @@
 """Wires the agent: builds every part once and starts the watch. No decision and no flag belongs here."""
 
 import os
+import ssl
 import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from agent import __version__
 from agent.apiserver.backoff import Backoff
@@ -14,49 +17,62 @@ from agent.delivery import DeliveryQueue, Destination
 from agent.executor import RETRY_FIRST_S, RETRY_MOST_S, Executor, Parts
 from agent.ledger.ledger import Ledger
 from agent.ledger.lock import RunLock
-from agent.ledger.records import NewerRecord
 from agent.loop import Loop, Signals
 from agent.own_node import OwnNode
 from agent.recovery import Recoverer
 from agent.run_book import RunBook
 from agent.settings import Settings
+from agent.start_conditions import DISK_FIRST_S, DISK_MOST_S, Found, Unusable, await_disk, load_tls
 from agent.starter import Identity, Starter
 from agent.telemetry.log import Log
+from agent.telling import Teller
+from gpureport.contract.exit_codes import EXIT_OK, EXIT_USAGE
 
 BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id"
 WATCH_STOP_S = 1.0
 
 
+class _Ground(NamedTuple):
+    """What was there before anything that serves could be built."""
+
+    settings: Settings
+    tls: ssl.SSLContext | None
+    spool: Spool
+    ledger: Ledger
+    found: Found
+    journal: Log
+
+
 def run(settings: Settings) -> int:
-    """Serve one Node until SIGTERM; return the exit code. `OSError` when the CA or the reports folder can't be used."""
+    """Serve one Node until SIGTERM; return the exit code: `EXIT_USAGE` for what cannot get better by itself."""
     journal = Log(settings.log_format)
     signals = Signals()
     signals.catch()
     spool = Spool(settings.host_root, settings.reports_dir)
     ledger = Ledger(spool.local(settings.reports_dir), lambda sentence: journal.warning("ledger", sentence))
-    ledger.prepare()
-    queue = _build_queue(settings, ledger, spool, journal)
-    client, mailbox = _build_client(settings), Mailbox()
-    node = OwnNode(client, mailbox, journal)
-    book = RunBook(ledger, RunLock(ledger.folder))
-    boot_id = _read_boot_id()
-    identity = Identity(settings.keys, boot_id, __version__, settings.max_reports, lambda: os.urandom(16).hex())
-    host = Host(settings.host_root, settings.script, settings.timeout_s, _finish_command(settings))
-    executor = Executor(
-        identity,
-        Parts(
-            node=node,
-            book=book,
-            starter=Starter(identity, node=node, book=book, host=host, spool=spool, queue=queue, log=journal),
-            recoverer=Recoverer(book, journal, boot_id),
-            spool=spool,
-            queue=queue,
-            backoff=Backoff(RETRY_FIRST_S, RETRY_MOST_S, jitter),
-            log=journal,
-        ),
-    )
+    try:
+        tls = load_tls(settings.endpoint)
+        found = await_disk(spool, ledger, journal, Backoff(DISK_FIRST_S, DISK_MOST_S, jitter), signals.wait_for_end)
+    except Unusable as unusable:
+        journal.error("unusable", str(unusable))
+        return EXIT_USAGE
+    code = EXIT_OK if found is None else _serve(_Ground(settings, tls, spool, ledger, found, journal), signals)
+    journal.info("stopped", "the agent ends", exitCode=code)
+    return code
+
+
+def jitter() -> float:
+    """Return a number from 0 to 1, a new one each time."""
+    return int.from_bytes(os.urandom(4), "big") / 2**32
+
+
+def _serve(ground: _Ground, signals: Signals) -> int:
+    settings, journal, mailbox = ground.settings, ground.journal, Mailbox()
+    node = OwnNode(_build_client(ground), mailbox, journal)
+    queue = _build_queue(ground)
+    executor = _build_executor(ground, node, queue)
     watch = NodeWatch(
-        _build_client(settings, client),
+        _build_client(ground),
         mailbox,
         journal.note,
         jitter=jitter,
@@ -67,45 +83,66 @@ def run(settings: Settings) -> int:
     watch.ensure_running()
     code = Loop(executor, queue, watch, signals, journal, jitter=jitter).run()
     watch.stop(WATCH_STOP_S)
-    journal.info("stopped", "the agent ends", exitCode=code)
     return code
 
 
-def jitter() -> float:
-    """Return a number from 0 to 1, a new one each time."""
-    return int.from_bytes(os.urandom(4), "big") / 2**32
-
-
-def _build_client(settings: Settings, like: NodeClient | None = None) -> NodeClient:
-    return NodeClient(
-        settings.endpoint, settings.node_name, settings.keys, __version__, tls=None if like is None else like.tls
+def _build_executor(ground: _Ground, node: OwnNode, queue: DeliveryQueue) -> Executor:
+    settings, spool, ledger, journal = ground.settings, ground.spool, ground.ledger, ground.journal
+    keys, boot_id = settings.keys, _read_boot_id()
+    make_room = _build_room_maker(ground, queue)
+    book = RunBook(ledger, RunLock(ledger.folder), make_room, lambda sentence: journal.note("disk", sentence))
+    identity = Identity(keys, boot_id, __version__, settings.max_reports, lambda: os.urandom(16).hex())
+    host = Host(settings.host_root, settings.script, settings.timeout_s, _finish_command(settings))
+    return Executor(
+        Parts(
+            node=node,
+            book=book,
+            starter=Starter(identity, node=node, book=book, host=host, spool=spool, queue=queue, log=journal),
+            recoverer=Recoverer(book, spool, journal, boot_id),
+            teller=Teller(keys, node=node, book=book, queue=queue, log=journal),
+            queue=queue,
+            backoff=Backoff(RETRY_FIRST_S, RETRY_MOST_S, jitter),
+            log=journal,
+        )
     )
 
 
-def _build_queue(settings: Settings, ledger: Ledger, spool: Spool, log: Log) -> DeliveryQueue:
+def _build_client(ground: _Ground) -> NodeClient:
+    settings = ground.settings
+    return NodeClient(settings.endpoint, settings.node_name, settings.keys, __version__, tls=ground.tls)
+
+
+def _build_queue(ground: _Ground) -> DeliveryQueue:
+    settings, found = ground.settings, ground.found
     queue = DeliveryQueue(
         Destination(settings.cluster, settings.node_name, settings.project, settings.staging_bucket, settings.topic),
         _finish_command(settings),
-        ledger,
-        spool,
-        log,
+        ground.ledger,
+        ground.spool,
+        ground.journal,
         first_s=settings.delivery_backoff_s,
         jitter=jitter,
     )
-    unfinished = _find_unfinished(ledger)
-    for parcel in ledger.read_outbox():
-        if parcel.run_id != unfinished:
+    for parcel in found.parcels:
+        if parcel.run_id != found.unfinished:
             queue.add(parcel, time.monotonic())
     return queue
 
 
-def _find_unfinished(ledger: Ledger) -> str | None:
-    """Name the run whose evidence may still be missing on the Node: it is delivered only after that."""
-    try:
-        run = ledger.read_run()
-    except NewerRecord:
-        return None
-    return run.run_id if run is not None and run.is_active else None
+def _build_room_maker(ground: _Ground, queue: DeliveryQueue) -> Callable[[Sequence[str]], None]:
+    spool, journal = ground.spool, ground.journal
+
+    def make_room(keep: Sequence[str]) -> None:
+        try:
+            removed = spool.rotate(0, [*queue.file_paths(), *keep])
+        except OSError as error:
+            journal.note("disk", f"no room can be made: {error}")
+            return
+        if removed:
+            sentence = "the disk is full: old reports, delivered or given up, were deleted"
+            journal.warning("room", sentence, files=" ".join(removed))
+
+    return make_room
 
 
 def _finish_command(settings: Settings) -> tuple[str, ...]:

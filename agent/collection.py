@@ -3,20 +3,21 @@
 It is told how to start and asked how far it is; the Node, the ledger and the clock of the server are not known here.
 """
 
-import json
+import errno
 import os
+from collections.abc import Callable
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from agent.collector.child import Child, ChildEnd
 from agent.collector.host import HostScript, build_command, build_environment, find_script
+from agent.collector.processes import kill_session
 from agent.collector.spool import Spool
 from agent.handshake.runs import ScriptProcess
 from agent.telemetry.log import Log
-from gpureport.contract.claims import COMPLETE, NONE, NORMAL, OUTCOMES, ReportEvidence, RunResult
+from agent.verdict import Verdict, parse_verdict
+from gpureport.contract.claims import COMPLETE, NONE, NORMAL, ReportEvidence, RunResult
 from gpureport.contract.deadlines import KILL_GRACE_S
-from gpureport.contract.names import SHA256
-from gpureport.contract.reasons import REASONS
 
 JUDGE_TIMEOUT_S = 120.0
 """The judge stops by itself after 60 s of CPU; a busy node may need twice as long for it."""
@@ -24,6 +25,11 @@ JUDGE_GRACE_S = 1.0
 VERDICT_BYTES_MAX = 16 * 1024
 JUDGE_TRIES_MAX = 2
 """A judge that was killed, by a memory limit perhaps, is started once more; then the run fails as `internal`."""
+
+_NOT_DISK = frozenset(
+    (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ECHILD, errno.ESRCH, errno.EINVAL, errno.EBADF)
+)
+"""What the system answers when it, or this program, is at fault and not the disk."""
 
 
 class Collected(NamedTuple):
@@ -44,27 +50,31 @@ class Host(NamedTuple):
     """Argv of the finish child, up to and with the word `finish`."""
 
 
-class Verdict(NamedTuple):
-    """What the judge said of a file."""
+class Hooks(NamedTuple):
+    """What an attempt asks of those who know more than it does. None of them raises."""
 
-    outcome: str
-    reason: str | None
-    sha256: str | None
-    size_bytes: int
+    make_way: Callable[[int], None]
+    """Deletes old reports, so that with so many more there are no more than allowed."""
+    record_path: Callable[[str], None]
+    """Remembers the name (the host's path) that the report gets next."""
 
 
 class Collection:
     """One attempt at work; at most one child lives at a time."""
 
-    def __init__(self, host: Host, spool: Spool, log: Log, run_id: str, trigger: str) -> None:
+    def __init__(  # noqa: PLR0913 (each is a part of the world that a test replaces)
+        self, host: Host, spool: Spool, hooks: Hooks, log: Log, *, run_id: str, trigger: str
+    ) -> None:
         self._host = host
         self._spool = spool
+        self._hooks = hooks
         self._log = log
         self._run_id = run_id
         self._trigger = trigger
         self._script_end: ChildEnd | None = None
         self._child: Child | None = None
         self._output: str | None = None
+        self._kept_path: str | None = None
         self._judge_tries = 0
         self._is_stopped = False
 
@@ -92,10 +102,18 @@ class Collection:
         )
         return ScriptProcess(self._child.session_id, self._child.start_ticks)
 
-    def salvage(self, duration_s: float, now: float) -> Collected | None:
-        """Go on from what an orphan left: None while it is judged, else the attempt's end."""
-        self._script_end = ChildEnd(None, False, False, duration_s, b"", b"", None)
-        return self._judge_output(now)
+    def salvage(self, duration_s: float, report_path: str | None, now: float) -> Collected | None:
+        """Go on from what an orphan left: None while it is judged, else the attempt's end.
+
+        `report_path` is the name (the host's path) that the report was about to get; it may have got it.
+        """
+        self._script_end = _build_end(duration_s)
+        if report_path is not None and self._spool.find_kept(report_path) is not None:
+            self._kept_path = report_path
+        try:
+            return self._judge_output(now)
+        except OSError as error:
+            return self._break_off(error)
 
     def fds(self) -> list[int]:
         """Return the descriptors to poll for input."""
@@ -112,7 +130,13 @@ class Collection:
             self._child.stop(now)
 
     def step(self, now: float, server_now: datetime) -> Collected | None:
-        """Go on as far as possible without waiting; return the attempt's end once. May raise `OSError`."""
+        """Go on as far as possible without waiting; return the attempt's end once."""
+        try:
+            return self._step(now, server_now)
+        except OSError as error:
+            return self._break_off(error)
+
+    def _step(self, now: float, server_now: datetime) -> Collected | None:
         if self._child is None:
             return None
         end = self._child.step(now)
@@ -128,7 +152,8 @@ class Collection:
         return self._take_verdict(end, now, server_now)
 
     def _judge_output(self, now: float) -> Collected | None:
-        self._output = self._spool.find_output()
+        kept = None if self._kept_path is None else self._spool.find_kept(self._kept_path)
+        self._output = kept or self._spool.find_output()
         if self._output is None:
             return self._without_report(self._reason_without_report())
         return self._start_judge(self._output, now)
@@ -163,16 +188,15 @@ class Collection:
             return self._start_judge(self._output, now)
         if verdict.outcome == NONE or verdict.sha256 is None:
             return self._without_report(self._reason_without_report())
-        try:
-            return self._keep(verdict, self._output, server_now)
-        except OSError as error:
-            self._log.error("keep", f"the report cannot be kept: {error}", runId=self._run_id)
-            return self._without_report("disk")
+        return self._keep(verdict, self._output, server_now)
 
     def _keep(self, verdict: Verdict, path: str, server_now: datetime) -> Collected:
         script = self._script()
-        file_path = self._spool.keep(path, server_now, self._trigger)
-        self._spool.clear_work()
+        self._hooks.make_way(1 if self._kept_path is None else 0)
+        file_path = self._kept_path or self._spool.find_free_name(server_now, self._trigger)
+        self._hooks.record_path(file_path)
+        self._spool.keep(path, file_path)
+        self._tidy(script)
         result = RunResult(
             outcome=verdict.outcome,
             attempts=1,
@@ -188,9 +212,21 @@ class Collection:
 
     def _without_report(self, reason: str) -> Collected:
         script = self._script()
-        if script.stuck is None:
-            self._spool.clear_work()
+        self._tidy(script)
         return Collected(RunResult(NONE, 1, script.duration_s, reason), None, script.stuck)
+
+    def _break_off(self, error: OSError) -> Collected:
+        self._log.error("collecting", f"the report cannot be collected: {error}", runId=self._run_id)
+        if self._child is not None:
+            kill_session(self._child.session_id)
+            self._child = None
+        self._script_end = self._script_end or _build_end(0.0)
+        return self._without_report("internal" if error.errno in _NOT_DISK else "disk")
+
+    def _tidy(self, script: ChildEnd) -> None:
+        obstacle = self._spool.tidy() if script.stuck is None else None
+        if obstacle is not None:
+            self._log.warning("left-over", f"the work folder cannot be removed: {obstacle}", runId=self._run_id)
 
     def _reason_without_report(self) -> str:
         script = self._script()
@@ -209,16 +245,6 @@ class Collection:
         self._log.info("script-ended", how, runId=self._run_id, durationSeconds=seconds, stderr=tail, stuck=end.stuck)
 
 
-def parse_verdict(end: ChildEnd) -> Verdict | None:
-    """Read the judge's line; None when there is no verdict: it is our own child, but it may have been killed."""
-    if end.exit_code != 0:
-        return None
-    try:
-        document: Any = json.loads(end.stdout)
-        verdict = Verdict(document["outcome"], document.get("reason"), document.get("sha256"), document["sizeBytes"])
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return None
-    is_known = verdict.outcome in OUTCOMES and (verdict.reason is None or verdict.reason in REASONS)
-    is_hash = verdict.sha256 is None or (isinstance(verdict.sha256, str) and SHA256.fullmatch(verdict.sha256))
-    is_size = isinstance(verdict.size_bytes, int) and verdict.size_bytes >= 0
-    return verdict if is_known and is_hash and is_size else None
+def _build_end(duration_s: float) -> ChildEnd:
+    """Stand in for the end of a script that nobody saw."""
+    return ChildEnd(None, False, False, duration_s, b"", b"", None)

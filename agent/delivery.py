@@ -49,7 +49,6 @@ class _Waiting:
         self.parcel = parcel
         self.backoff = backoff
         self.due_s = due_s
-        self.is_delivered = False
 
 
 class DeliveryQueue:
@@ -78,15 +77,20 @@ class DeliveryQueue:
         self._sending: str | None = None
 
     def add(self, parcel: Parcel, now: float) -> None:
-        """Make a parcel ready to go at once; no change when it waits already."""
+        """Make a parcel ready to go at once; no change when it waits already. What the outbox says of it counts."""
         if parcel.run_id not in self._waiting:
+            try:
+                parcel = self._ledger.find_parcel(parcel.run_id) or parcel
+            except OSError as error:
+                self._log.note("disk", f"the outbox cannot be read: {error}")
             most_s = max(self._first_s, min(BACKOFF_MOST_S, self._first_s * 20))
             backoff = Backoff(self._first_s, most_s, self._jitter)
             self._waiting[parcel.run_id] = _Waiting(parcel, backoff, now)
 
     def file_paths(self) -> list[str]:
-        """Return the reports that must not be deleted yet, as paths of the host."""
-        return [w.parcel.file_path for w in self._waiting.values() if w.parcel.file_path is not None]
+        """Return the reports that must not be deleted yet, another agent's too: paths of the host. `OSError`."""
+        parcels = [*(waiting.parcel for waiting in self._waiting.values()), *self._ledger.read_outbox()]
+        return [parcel.file_path for parcel in parcels if parcel.file_path is not None]
 
     def fds(self) -> list[int]:
         """Return the descriptors to poll for input."""
@@ -100,10 +104,15 @@ class DeliveryQueue:
 
     def is_idle(self) -> bool:
         """Whether nothing waits that was never delivered."""
-        return self._child is None and all(waiting.is_delivered for waiting in self._waiting.values())
+        return self._child is None and all(waiting.parcel.is_delivered for waiting in self._waiting.values())
 
     def settle(self, node: NodeState | None, server_now: datetime) -> None:
-        """Drop what needs no delivery any more, by what the Node says. May raise `OSError`."""
+        """Drop what needs no delivery any more, by what the Node says.
+
+        A claim carries the last run as `previous` until that one is on record. So a run that was delivered, and that
+        the Node names in neither place, is on record or its claim was overwritten: staging it again would only leave
+        an object that nobody takes.
+        """
         output = None if node is None else find_output(node.output)
         for run_id, waiting in list(self._waiting.items()):
             if run_id == self._sending:
@@ -114,10 +123,10 @@ class DeliveryQueue:
             elif (server_now - parcel.put_at).total_seconds() > KEPT_S_MAX:
                 self._drop(run_id, "lost", "not on record after seven days", is_bad=True)
             elif node is not None and not _is_claimed(node, run_id) and self._is_done_unattested(waiting):
-                self._drop(run_id, "unattested", "no Node claims the run; it was delivered once")
+                self._drop(run_id, "unattested", "the Node does not name the run any more; it was delivered once")
 
     def step(self, now: float, server_now: datetime, *, may_start: bool = True) -> None:
-        """Take a child's end, start the next due parcel. Never waits; may raise `OSError`."""
+        """Take a child's end, start the next due parcel. Never waits."""
         if self._child is not None:
             end = self._child.step(now)
             if end is None:
@@ -144,41 +153,58 @@ class DeliveryQueue:
             "file": None if parcel.file_path is None else self._spool.local(parcel.file_path),
         }
         self._log.info("exec", "the run is delivered", runId=parcel.run_id, argv=" ".join(argv))
+        try:
+            self._child = Child.start(
+                argv,
+                env=os.environ,
+                cwd=None,
+                timeout_s=DELIVER_TIMEOUT_S,
+                grace_s=DELIVER_GRACE_S,
+                stdout_bytes_max=ANSWER_BYTES_MAX,
+                stdin=json.dumps(order, ensure_ascii=False).encode(),
+                now=now,
+            )
+        except OSError as error:
+            self._try_later(waiting, f"the child cannot be started: {error}", now)
+            return
         self._sending = parcel.run_id
-        self._child = Child.start(
-            argv,
-            env=os.environ,
-            cwd=None,
-            timeout_s=DELIVER_TIMEOUT_S,
-            grace_s=DELIVER_GRACE_S,
-            stdout_bytes_max=ANSWER_BYTES_MAX,
-            stdin=json.dumps(order, ensure_ascii=False).encode(),
-            now=now,
-        )
 
     def _take_end(self, end: ChildEnd, now: float) -> None:
         run_id, self._sending = self._sending, None
         waiting = None if run_id is None else self._waiting.get(run_id)
         if waiting is None:
             return
-        waiting.due_s = now + waiting.backoff.decide_wait_s()
         answer = _parse_answer(end.stdout)
-        if end.exit_code == EXIT_OK:
-            waiting.is_delivered = True
-            self._log.info("delivered", "staged and published", runId=run_id, messageId=answer.get("published"))
+        if end.exit_code != EXIT_OK:
+            problem = answer.get("problem") or end.stderr_tail.decode("utf-8", "replace")
+            self._try_later(waiting, f"exit {end.exit_code}: {problem}", now)
             return
-        problem = answer.get("problem") or end.stderr_tail.decode("utf-8", "replace")
+        waiting.due_s = now + waiting.backoff.decide_wait_s()
+        self._log.info("delivered", "staged and published", runId=run_id, messageId=answer.get("published"))
+        if not waiting.parcel.is_delivered:
+            waiting.parcel = waiting.parcel._replace(is_delivered=True)
+            try:
+                self._ledger.put_parcel(waiting.parcel)
+            except OSError as error:
+                self._log.note("disk", f"a delivery cannot be remembered: {error}")
+
+    def _try_later(self, waiting: _Waiting, problem: str, now: float) -> None:
+        waiting.due_s = now + waiting.backoff.decide_wait_s()
         again_s = round(waiting.due_s - now, 1)
-        self._log.warning("delivery-failed", f"exit {end.exit_code}: {problem}", runId=run_id, againInSeconds=again_s)
+        self._log.warning("delivery-failed", problem, runId=waiting.parcel.run_id, againInSeconds=again_s)
 
     def _drop(self, run_id: str, event: str, message: str, *, is_bad: bool = False) -> None:
-        self._ledger.drop_parcel(run_id)
+        try:
+            self._ledger.drop_parcel(run_id)
+        except OSError as error:
+            # The next process finds the parcel again, and the Node still says that it is superfluous.
+            self._log.note("disk", f"a parcel cannot be removed: {error}")
         del self._waiting[run_id]
         (self._log.warning if is_bad else self._log.info)(event, message, runId=run_id)
 
     @staticmethod
     def _is_done_unattested(waiting: _Waiting) -> bool:
-        return waiting.is_delivered or waiting.parcel.file_path is None
+        return waiting.parcel.is_delivered or waiting.parcel.file_path is None
 
 
 def _is_claimed(node: NodeState, run_id: str) -> bool:

@@ -10,18 +10,17 @@ from agent.apiserver.backoff import Backoff
 from agent.apiserver.client import Served
 from agent.apiserver.errors import ApiError, Gone, LostRace
 from agent.collection import Collected, Collection
-from agent.collector.spool import Spool
 from agent.delivery import DeliveryQueue
-from agent.handshake import patches
 from agent.handshake.restart import find_unrecorded
-from agent.handshake.runs import RUNNING, Run
+from agent.handshake.runs import RUNNING
 from agent.handshake.transitions import Action, Move, decide
 from agent.ledger.records import NewerRecord
 from agent.own_node import OwnNode
 from agent.recovery import Recoverer
-from agent.run_book import RunBook, RunTaken, build_parcel
-from agent.starter import Begun, Identity, Starter
+from agent.run_book import RunBook, RunTaken
+from agent.starter import Begun, Starter
 from agent.telemetry.log import Log
+from agent.telling import Teller
 from gpureport.contract.nodes import NodeState
 
 MOVES_MAX = 12
@@ -41,7 +40,7 @@ class Parts(NamedTuple):
     book: RunBook
     starter: Starter
     recoverer: Recoverer
-    spool: Spool
+    teller: Teller
     queue: DeliveryQueue
     backoff: Backoff
     log: Log
@@ -50,20 +49,18 @@ class Parts(NamedTuple):
 class Executor:
     """Serves the requests of one Node."""
 
-    def __init__(self, identity: Identity, parts: Parts) -> None:
-        self._identity = identity
+    def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._log, self._book, self._node, self._queue = parts.log, parts.book, parts.node, parts.queue
         self._collection: Collection | None = None
-        self._ended: Collected | None = None
         self._look_at = NEVER
         self.is_stopping = False
         self.has_interrupted = False
 
     @property
     def is_collecting(self) -> bool:
-        """Whether a script or its judge is at work, or its end is not on disk yet."""
-        return self._collection is not None or self._ended is not None
+        """Whether a script or its judge is at work."""
+        return self._collection is not None
 
     @property
     def has_to_tell(self) -> bool:
@@ -92,7 +89,7 @@ class Executor:
             self._collection.stop(now)
 
     def step(self, now: float) -> None:
-        """Do what is due. May raise `OSError`: the same step is due again then."""
+        """Do what is due. May raise `OSError`, when the disk cannot even be read: the same step is due again then."""
         if self._node.take_news(now):
             self.look_again(now)
         self._step_collection(now)
@@ -111,25 +108,31 @@ class Executor:
 
     def _step_collection(self, now: float) -> None:
         if self._collection is not None:
-            self._ended = self._collection.step(now, self._node.time(now)) or self._ended
-        if self._ended is None:
+            self._end_run(self._collection.step(now, self._node.time(now)), now)
+
+    def _end_run(self, ended: Collected | None, now: float) -> None:
+        if ended is None:
             return
-        ended, run = self._ended, self._book.active
-        if run is not None:
-            self._end_run(run, ended, now)
-        self._ended, self._collection = None, None
+        self._collection = None
         self._parts.starter.stuck = ended.stuck or self._parts.starter.stuck
         self.look_again(now)
+        run = self._book.active
+        if run is not None:
+            try:
+                self._book.mark_collected(self._parts.recoverer.judge_ending(run, ended), self._node.time(now))
+            except RunTaken as taken:
+                self._leave(taken)
 
-    def _end_run(self, run: Run, ended: Collected, now: float) -> None:
-        self._book.mark_collected(self._parts.recoverer.judge_ending(run, ended), self._node.time(now))
-        report = [] if ended.result.file_path is None else [ended.result.file_path]
-        self._parts.spool.rotate(self._identity.max_reports, [*self._queue.file_paths(), *report])
+    def _leave(self, taken: RunTaken) -> None:
+        self._log.warning("taken", str(taken))
+        self._book.drop()
 
     def _reconcile(self, now: float) -> None:
-        if self._node.known is None or self.is_collecting:
+        if self.is_collecting:
             return
         try:
+            if self._node.is_doubtful:
+                self._node.read(now)
             self._make_moves(now)
             self._parts.backoff.reset()
             self._log.note("apiserver", "")
@@ -137,13 +140,11 @@ class Executor:
             self._log.note("ledger", f"a newer agent's run is unfinished here, nothing is claimed: {newer}")
             self.look_again(now + RETRY_MOST_S)
         except RunTaken as taken:
-            self._log.warning("taken", str(taken))
-            self._book.drop()
+            self._leave(taken)
             self.look_again(now)
-        except Gone as error:
-            self._node.lose()
-            self._log.note("apiserver", f"the Node does not exist: {error}")
         except ApiError as error:
+            if isinstance(error, Gone):
+                self._node.lose()
             self._log.note("apiserver", f"{type(error).__name__}: {error}")
             wait_s = self._parts.backoff.decide_wait_s(error.retry_after_s)
             self.look_again(now + (min(wait_s, STOPPING_RETRY_S_MAX) if self.is_stopping else wait_s))
@@ -181,8 +182,7 @@ class Executor:
                 self.look_again(step.again_at)
             if step.salvage is not None:
                 self._collection = self._parts.starter.build_collection(step.salvage)
-                self._ended = self._collection.salvage(step.duration_s, now)
-                self.look_again(now)
+                self._end_run(self._collection.salvage(step.duration_s, step.salvage.report_path, now), now)
             if not step.is_settled:
                 return False
         run = self._book.active
@@ -192,12 +192,13 @@ class Executor:
         run = self._book.active
         action = decide(state, run)
         if run is None:
+            self._parts.starter.refusals.settle(state, now)
             if self.is_stopping:
                 return Action(Move.IDLE)
             if action.move is Move.WAIT and find_unrecorded(state) is not None:
                 return Action(Move.INTERRUPT)
         elif action.move is Move.AWAIT:
-            self._ready(run, now)
+            self._parts.teller.ready(run, now)
         elif action.move is Move.SPAWN and self.is_stopping:
             return Action(Move.WAIT)
         return action
@@ -217,33 +218,6 @@ class Executor:
             self._log.info("forgotten", "the claim did not reach the Node", runId=run.run_id)
             self._book.forget()
         elif run is not None:
-            self._tell(move, run, fresh, now)
+            self._parts.teller.tell(move, run, fresh, now)
         self._collection = begun.collection
         return begun
-
-    def _tell(self, move: Move, run: Run, fresh: Served, now: float) -> None:
-        keys, state = self._identity.keys, fresh.state
-        if move is Move.EVIDENCE:
-            self._node.patch(fresh, patches.build_evidence_changes(state, keys, run), now)
-            self._say_told(run, "evidence")
-        elif move is Move.FAIL:
-            self._node.patch(fresh, patches.build_failure_changes(state, keys, run), now)
-            self._say_told(run, "failed")
-        elif move is Move.LOST:
-            self._log.warning("unclaimed", "the Node does not name the run any more", runId=run.run_id)
-            changes = patches.build_label_changes(state, keys, run)
-            if changes:
-                self._node.patch(fresh, changes, now)
-        self._ready(run, now)
-        if move is not Move.EVIDENCE:
-            self._book.mark_done()
-
-    def _ready(self, run: Run, now: float) -> None:
-        """Let the run be delivered: the Node was told what there is, so that the pipeline finds it attested."""
-        self._queue.add(build_parcel(run, self._node.time(now)), now)
-
-    def _say_told(self, run: Run, event: str) -> None:
-        result, report = run.claim.result, run.claim.report
-        reason = None if result is None else result.reason
-        sha256 = None if report is None else report.sha256
-        self._log.info(event, "the Node was told", runId=run.run_id, reason=reason, sha256=sha256)

@@ -22,6 +22,8 @@ class OwnNode:
         self._clock = ServerClock()
         self.known: Served | None = None
         """What was seen last; None while there is no such Node."""
+        self.is_doubtful = False
+        """Whether a request of ours found no Node, while the watch may go on and say nothing of it."""
 
     @property
     def wake_fd(self) -> int:
@@ -49,7 +51,7 @@ class OwnNode:
             return False
         served = news.served
         if served is None:
-            self.known = None
+            self.known, self.is_doubtful = None, False
             return False
         if served.served_at is None and self.known is not None and _is_older(served, self.known):
             return False
@@ -67,12 +69,13 @@ class OwnNode:
         self._see(self._client.patch_node(build_patch(fresh.state, changes)), now)
 
     def lose(self) -> None:
-        """Take note that there is no such Node."""
+        """Take note that a request found no such Node: it is to be read again, for the watch need not say more."""
         self.known = None
+        self.is_doubtful = True
 
     def _see(self, served: Served, now: float) -> Served:
         self._clock.see(served.served_at, now)
-        self.known = served
+        self.known, self.is_doubtful = served, False
         return served
 
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from agent.collection import Collected
 from agent.collector.processes import is_session_alive, kill_session
-from agent.handshake.restart import Lock, Recovery, decide_death_reason, decide_restart
+from agent.collector.spool import Spool
+from agent.handshake.restart import Lock, Recovery, decide_death_reason, decide_restart, find_told
 from agent.handshake.runs import COLLECTED, RUNNING, Run, collect, fail
 from agent.handshake.transitions import BUSY_AFTER_S
 from agent.run_book import RunBook
@@ -35,8 +36,9 @@ class Step(NamedTuple):
 class Recoverer:
     """Looks at the record on disk until there is nothing unfinished, or this process is in charge of it."""
 
-    def __init__(self, book: RunBook, log: Log, boot_id: str) -> None:
+    def __init__(self, book: RunBook, spool: Spool, log: Log, boot_id: str) -> None:
         self._book = book
+        self._spool = spool
         self._log = log
         self._boot_id = boot_id
         self._busy_since: float | None = None
@@ -58,7 +60,7 @@ class Recoverer:
             self._salvaged = run.run_id
             duration_s = max(0.0, now - run.started_s) if run.started_s is not None else 0.0
             return Step(is_settled=False, salvage=run, duration_s=duration_s)
-        self._bring_about(recovery, run, server_now)
+        self._bring_about(recovery, run, node, server_now)
         return Step(is_settled=True)
 
     def judge_ending(self, run: Run, ended: Collected) -> Run:
@@ -75,8 +77,13 @@ class Recoverer:
             self._busy_since = now
         return Lock.BUSY if now - self._busy_since < BUSY_AFTER_S else Lock.STUCK
 
-    def _bring_about(self, recovery: Recovery, run: Run, server_now: datetime) -> None:
-        if recovery is Recovery.FORGET:
+    def _bring_about(self, recovery: Recovery, run: Run, node: NodeState, server_now: datetime) -> None:
+        if self._book.lock.descriptor is not None:
+            self._spool.tidy()  # nobody works there: what a script left is of no more use
+        if recovery is Recovery.ADOPT:
+            told = find_told(node, run) or run.claim
+            self._book.mark_collected(run._replace(phase=COLLECTED, claim=told, script=None), server_now)
+        elif recovery is Recovery.FORGET:
             self._book.forget()
         elif recovery is Recovery.INTERRUPT:
             self._book.mark_collected(self._die(run), server_now)

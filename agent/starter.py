@@ -1,14 +1,14 @@
-"""How a run begins: the lock, the record, the claim, the script; or how a request is refused.
+"""How a run begins: the lock, the record, the claim, the script; or why a request is refused instead.
 
 When a run is to begin is decided in `agent.handshake.transitions`; what comes after the script, in `agent.executor`.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from agent.apiserver.client import Served
-from agent.apiserver.errors import LostRace
-from agent.collection import Collection, Host
+from agent.collection import Collection, Hooks, Host
 from agent.collector.spool import Spool, SpoolRefused
 from agent.delivery import DeliveryQueue
 from agent.handshake import patches
@@ -16,7 +16,8 @@ from agent.handshake.restart import count_deaths, find_unrecorded
 from agent.handshake.runs import CLAIMED, Run, build_claim, fail
 from agent.handshake.transitions import Action, Move, decide_locked_out, decide_previous
 from agent.own_node import OwnNode
-from agent.run_book import RunBook, build_parcel
+from agent.refusals import Refusals
+from agent.run_book import RunBook
 from agent.telemetry.log import Log
 from gpureport.contract.claims import MANUAL
 from gpureport.contract.deadlines import KILL_GRACE_S, decide_deadline_at
@@ -44,7 +45,7 @@ class Begun(NamedTuple):
 
 
 class Starter:
-    """Begins runs, one at a time. Its methods may raise `ApiError`, `OSError`, `NewerRecord`, `RunTaken`."""
+    """Begins runs, one at a time. Its methods may raise `ApiError`, `NewerRecord`, `RunTaken`."""
 
     def __init__(  # noqa: PLR0913 (each is a part of the world that a test replaces)
         self,
@@ -64,23 +65,32 @@ class Starter:
         self._spool = spool
         self._queue = queue
         self._log = log
+        self.refusals = Refusals(identity.keys, node=node, ledger=book.ledger, queue=queue, log=log)
         self._locked_since: float | None = None
         self.stuck: str | None = None
         """Names the process that keeps the lock and cannot be ended."""
 
     def build_collection(self, run: Run) -> Collection:
         """Build the attempt of a run."""
-        return Collection(self._host, self._spool, self._log, run.run_id, run.claim.trigger)
+        hooks = Hooks(self._make_way, self._book.mark_keeping)
+        return Collection(self._host, self._spool, hooks, self._log, run_id=run.run_id, trigger=run.claim.trigger)
 
     def claim(self, action: Action, fresh: Served, now: float) -> Begun:
-        """Record and claim a run, and start its script."""
-        if not self._book.lock.acquire():
-            return self._wait_for_lock(action, fresh, now)
-        self._locked_since, self.stuck = None, None
-        if self._book.load() is not None:
+        """Record and claim a run, and start its script; refuse it when the disk takes no record."""
+        try:
+            if not self._book.lock.acquire():
+                return self._wait_for_lock(action, fresh, now)
+            self._locked_since, self.stuck = None, None
+            if self._book.load() is not None:
+                return Begun()
+            run = self._build_run(action, fresh, now)
+            self._book.open(run)
+        except OSError as error:
+            self._log.note("disk", f"a request is refused, the disk takes no record of it: {error}")
+            self._book.drop()
+            self.refuse(action._replace(reason="disk"), fresh, now)
             return Begun()
-        run = self._build_run(action, fresh, now)
-        self._book.open(run)
+        self.refusals.drop()
         self._node.patch(fresh, patches.build_claim_changes(fresh.state, self._identity.keys, run.claim), now)
         self._log.info("claimed", f"a {run.claim.trigger} request", runId=run.run_id, deaths=run.deaths or None)
         return self.spawn(run, now)
@@ -94,10 +104,10 @@ class Starter:
             return self._end_unstarted(run, "script-not-found" if script is None else "internal", now)
         try:
             collection.prepare()
+            self._book.mark_running(now, now + self._host.timeout_s + KILL_GRACE_S)
         except (OSError, SpoolRefused) as error:
             self._log.error("spool", str(error), runId=run.run_id)
             return self._end_unstarted(run, "disk", now)
-        self._book.mark_running(now, now + self._host.timeout_s + KILL_GRACE_S)
         try:
             process = collection.start_script(script, lock_fd, now)
         except OSError as error:
@@ -107,17 +117,9 @@ class Starter:
         return Begun(collection)
 
     def refuse(self, action: Action, fresh: Served, now: float) -> None:
-        """Refuse a request: a run that never starts, told in one patch, delivered like any other."""
-        run = fail(self._build_run(action, fresh, now), action.reason or "internal", attempts=0, duration_s=0)
-        parcel = build_parcel(run, self._node.time(now))
-        self._book.ledger.put_parcel(parcel)
-        try:
-            self._node.patch(fresh, patches.build_refusal_changes(fresh.state, self._identity.keys, run), now)
-        except LostRace:
-            self._book.ledger.drop_parcel(run.run_id)
-            raise
-        self._log.info("failed", "the request is refused", runId=run.run_id, reason=action.reason)
-        self._queue.add(parcel, now)
+        """Refuse a request: see `Refusals`."""
+        reason = action.reason or "internal"
+        self.refusals.refuse(reason, lambda: self._build_run(action, fresh, now), fresh, now)
 
     def interrupt_unrecorded(self, fresh: Served, now: float) -> Begun:
         """Take over a run that the Node is in progress with and nobody remembers, as interrupted."""
@@ -130,8 +132,9 @@ class Starter:
             return Begun()
         run = fail(Run(CLAIMED, claim, fresh.state.trigger), "interrupted", attempts=0, duration_s=0)
         self._log.warning("recovered", "a claim of ours without a record is interrupted", runId=run.run_id)
-        self._book.open(run)
+        self._book.take_over(run)
         self._book.mark_collected(run, self._node.time(now))
+        self._spool.tidy()
         return Begun()
 
     def _wait_for_lock(self, action: Action, fresh: Served, now: float) -> Begun:
@@ -142,6 +145,10 @@ class Starter:
             self._log.warning("busy", self.stuck or "an unknown process holds the lock")
             self.refuse(instead, fresh, now)
         return Begun(again_at=now + LOCK_LOOK_S)
+
+    def _make_way(self, coming: int) -> None:
+        with suppress(OSError):  # reports too many are a smaller evil than none; the next run tries again
+            self._spool.rotate(max(0, self._identity.max_reports - coming), self._queue.file_paths())
 
     def _build_run(self, action: Action, fresh: Served, now: float) -> Run:
         state, started_at = fresh.state, self._node.time(now)
@@ -160,5 +167,6 @@ class Starter:
         return Run(CLAIMED, claim, label, count_deaths(self._book.run, trigger, label))
 
     def _end_unstarted(self, run: Run, reason: str, now: float) -> Begun:
+        self._spool.tidy()
         self._book.mark_collected(fail(run, reason, attempts=0, duration_s=0), self._node.time(now))
         return Begun()

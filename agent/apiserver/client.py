@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from agent.apiserver.connection import Endpoint, build_tls, open_connection, read_token
+from agent.apiserver.connection import Endpoint, open_connection, read_token
 from agent.apiserver.errors import Unavailable, build_error
 from gpureport.contract.instants import parse_http_date
 from gpureport.contract.keys import Keys
@@ -41,11 +41,11 @@ class NodeClient:
         keys: Keys,
         agent_version: str,
         *,
-        tls: ssl.SSLContext | None = None,
+        tls: ssl.SSLContext | None,
     ) -> None:
         self.endpoint = endpoint
         self.node_name = node_name
-        self.tls = tls or build_tls(endpoint)
+        self.tls = tls
         self._keys = keys
         self._path = f"/api/v1/nodes/{node_name}"
         self._user_agent = f"gpureport-agent/{agent_version}"
@@ -66,11 +66,14 @@ class NodeClient:
             self._connection = None
 
     def read_state(self, document: dict[str, Any]) -> NodeState:
-        """Read the members we know out of a Node object; `Unavailable` when it is none."""
+        """Read the members we know out of a Node object; `Unavailable` when it is none, or another Node."""
         try:
-            return read_node_state(document, self._keys)
+            state = read_node_state(document, self._keys)
         except (KeyError, TypeError, AttributeError):
             raise Unavailable(0, "the answer is not a Node") from None
+        if state.name != self.node_name:
+            raise Unavailable(0, f"the answer is about Node {state.name!r}, not {self.node_name}")
+        return state
 
     def headers(self) -> dict[str, str]:
         """Build the headers of a request, the token as its file has it now."""

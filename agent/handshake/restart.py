@@ -37,6 +37,8 @@ class Recovery(Enum):
     """The script lives on: wait until its deadline, then end its session."""
     SALVAGE = "salvage"
     """The script has ended: a whole report that it left counts, anything else is `interrupted`."""
+    ADOPT = "adopt"
+    """The Node was told already and the disk did not take it: what the Node says counts."""
     INTERRUPT = "interrupt"
     UNATTEST = "unattest"
     """The Node was recreated: nothing is written on it; the report is delivered once, without a Node behind it."""
@@ -58,11 +60,10 @@ _TABLE = (
     _Row(COLLECTED, _ANY,  _ANY,  _ANY,  Lock.BUSY,  Recovery.WAIT),
     _Row(COLLECTED, False, _ANY,  _ANY,  _ANY,       Recovery.UNATTEST),
     _Row(COLLECTED, True,  _ANY,  _ANY,  _ANY,       Recovery.CONTINUE),
-    _Row(RUNNING,   True,  False, _ANY,  _ANY,       Recovery.INTERRUPT),
+    _Row(RUNNING,   _ANY,  False, _ANY,  _ANY,       Recovery.INTERRUPT),
     _Row(RUNNING,   _ANY,  True,  _ANY,  Lock.BUSY,  Recovery.WAIT_ORPHAN),
     _Row(RUNNING,   _ANY,  True,  _ANY,  Lock.STUCK, Recovery.WAIT_ORPHAN),
-    _Row(RUNNING,   True,  True,  _ANY,  Lock.FREE,  Recovery.SALVAGE),
-    _Row(RUNNING,   False, _ANY,  _ANY,  _ANY,       Recovery.FORGET),
+    _Row(RUNNING,   _ANY,  True,  _ANY,  Lock.FREE,  Recovery.SALVAGE),
     _Row(CLAIMED,   _ANY,  _ANY,  _ANY,  Lock.BUSY,  Recovery.WAIT),
     _Row(CLAIMED,   False, _ANY,  _ANY,  _ANY,       Recovery.FORGET),
     _Row(CLAIMED,   True,  _ANY,  False, _ANY,       Recovery.FORGET),
@@ -76,6 +77,8 @@ def decide_restart(node: NodeState, run: Run, boot_id: str, lock: Lock) -> Recov
     """Decide what becomes of an unfinished run found on disk."""
     if not run.is_active:
         return Recovery.NONE
+    if run.phase != COLLECTED and lock is Lock.FREE and find_told(node, run) is not None:
+        return Recovery.ADOPT
     seen = (
         run.phase,
         run.claim.node_uid == node.uid,
@@ -87,6 +90,13 @@ def decide_restart(node: NodeState, run: Run, boot_id: str, lock: Lock) -> Recov
         if all(want is _ANY or want == have for want, have in zip(row[:5], seen, strict=True)):
             return row.recovery
     return Recovery.NONE
+
+
+def find_told(node: NodeState, run: Run) -> Claim | None:
+    """Return what the Node says of that run, if it knows already what came of it."""
+    claim = find_claim(node.run) if node.uid == run.claim.node_uid else None
+    stated = None if claim is None else claim.find_run(run.run_id)
+    return stated if stated is not None and stated.result is not None else None
 
 
 def find_unrecorded(node: NodeState) -> Claim | None:

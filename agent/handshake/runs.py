@@ -41,6 +41,8 @@ class Run(NamedTuple):
     """When the script was started, CLOCK_MONOTONIC of the claim's boot."""
     script_deadline_s: float | None = None
     """When the script's session is ended, grace included; the same clock."""
+    report_path: str | None = None
+    """Where the report goes next, or lies already: the host's path, on disk before the report gets that name."""
 
     @property
     def run_id(self) -> str:

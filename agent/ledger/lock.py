@@ -4,10 +4,12 @@ The lock belongs to the open file, so that a script which outlives its agent sti
 by closing, never by unlocking: a child that cannot be ended keeps it (flock(2)).
 """
 
+import errno
 import fcntl
 import os
+import stat
 
-from agent.ledger.files import FILE_MODE
+from agent.ledger.files import FILE_MODE, NotAFile, set_aside
 
 LOCK_FILE = "lock"
 
@@ -16,7 +18,7 @@ class RunLock:
     """The lock of one node, held from a claim until its run has ended on the Node. Methods may raise `OSError`."""
 
     def __init__(self, state_folder: str) -> None:
-        self._path = os.path.join(state_folder, LOCK_FILE)
+        self._folder = state_folder
         self._descriptor: int | None = None
 
     @property
@@ -28,7 +30,11 @@ class RunLock:
         """Take the lock if it is free; True when it is ours now, also when it was before. Never waits."""
         if self._descriptor is not None:
             return True
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE)
+        try:
+            descriptor = self._open()
+        except NotAFile:
+            set_aside(self._folder, LOCK_FILE)
+            descriptor = self._open()
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -42,3 +48,17 @@ class RunLock:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
+
+    def _open(self) -> int:
+        # For reading: a lock needs no more, and a disk that has become read-only still gives it.
+        flags = os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        try:
+            descriptor = os.open(os.path.join(self._folder, LOCK_FILE), flags, FILE_MODE)
+        except OSError as error:
+            if error.errno in (errno.EISDIR, errno.ELOOP, errno.ENXIO):
+                raise NotAFile(f"{LOCK_FILE} is no file") from None
+            raise
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise NotAFile(f"{LOCK_FILE} is no file")
+        return descriptor

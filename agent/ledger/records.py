@@ -13,6 +13,7 @@ from gpureport.contract.claims import Claim, describe_claim, read_claim
 from gpureport.contract.fields import (
     ContractError,
     FieldReader,
+    as_flag,
     as_instant,
     as_integer,
     as_object,
@@ -38,11 +39,15 @@ class NewerRecord(ContractError):
 
 
 class Parcel(NamedTuple):
-    """One run on its way to the archive; `file_path` is the report's path on the host, None without a report."""
+    """One run on its way to the archive; `file_path` is the report's path on the host, None without a report.
+
+    `is_delivered` says that it was staged and published once: from then on the archive has had its chance.
+    """
 
     claim: Claim
     file_path: str | None
     put_at: datetime
+    is_delivered: bool = False
 
     @property
     def run_id(self) -> str:
@@ -62,6 +67,7 @@ def format_run(run: Run) -> bytes:
         "scriptStartTicks": None if script is None else script.start_ticks,
         "startedSeconds": run.started_s,
         "scriptDeadlineSeconds": run.script_deadline_s,
+        "reportPath": run.report_path,
         "claim": describe_claim(run.claim),
     }
     return dump_object(members).encode()
@@ -77,10 +83,11 @@ def parse_run(data: bytes) -> Run:
     start_ticks = fields.find("scriptStartTicks", as_integer)
     started_s = fields.find("startedSeconds", as_monotonic)
     script_deadline_s = fields.find("scriptDeadlineSeconds", as_monotonic)
+    report_path = fields.find("reportPath", as_text(_ANY_TEXT))
     claim = fields.take("claim", as_object)
     fields.finish()
     script = None if session_id is None or start_ticks is None else ScriptProcess(session_id, start_ticks)
-    return Run(phase, read_claim(claim), served_label, deaths, script, started_s, script_deadline_s)
+    return Run(phase, read_claim(claim), served_label, deaths, script, started_s, script_deadline_s, report_path)
 
 
 def format_parcel(parcel: Parcel) -> bytes:
@@ -89,6 +96,7 @@ def format_parcel(parcel: Parcel) -> bytes:
         "schema": SCHEMA,
         "putAt": format_instant(parcel.put_at),
         "filePath": parcel.file_path,
+        "delivered": True if parcel.is_delivered else None,
         "claim": describe_claim(parcel.claim),
     }
     return dump_object(members).encode()
@@ -99,9 +107,10 @@ def parse_parcel(data: bytes) -> Parcel:
     fields = _open("outbox parcel", data)
     put_at = fields.take("putAt", as_instant)
     file_path = fields.find("filePath", as_text(_ANY_TEXT))
+    is_delivered = fields.find("delivered", as_flag)
     claim = fields.take("claim", as_object)
     fields.finish()
-    return Parcel(read_claim(claim), file_path, put_at)
+    return Parcel(read_claim(claim), file_path, put_at, bool(is_delivered))
 
 
 def as_monotonic(value: object) -> float:

@@ -1,7 +1,9 @@
 """The world of the agent's tests: a stand-in apiserver for each test, the laid agent home and certificates once."""
 
 import compileall
-from collections.abc import Iterator
+import os
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,25 @@ import pytest
 from infra.layout import lay_agent_home
 from infra.local.certificates import ensure_certificates
 from tests.agent.agent_world import WHOLE, AgentWorld, Apiserver
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[..., Path]]:
+    """Mount disks of their own: a full or a read-only one can be had no other way."""
+    if os.geteuid() != 0:
+        pytest.skip("a disk of its own needs root: run the tests as root in a mount namespace (unshare --mount)")
+    mounted: list[Path] = []
+
+    def mount(size: str, at: Path | None = None) -> Path:
+        disk = at or tmp_path / f"disk-{len(mounted)}"
+        disk.mkdir(exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "none", str(disk)], check=True)
+        mounted.append(disk)
+        return disk
+
+    yield mount
+    for disk in mounted:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.agent.agent_world import KEYS, WHOLE, AgentWorld, wait_until
 
 PATCH = "PATCH /api/v1/nodes/gpu-n1"
@@ -157,3 +159,27 @@ def test_throttled_requests_wait_as_long_as_they_are_told(world: AgentWorld) -> 
     wait_until(api.evidence, "evidence")
     assert world.run_count == 1
     assert len(api.requests("PATCH")) < 10
+
+
+@pytest.mark.parametrize("request_line", ["GET /api/v1/nodes/gpu-n1", PATCH])
+def test_one_wrong_answer_that_there_is_no_node_does_not_make_the_agent_deaf(
+    world: AgentWorld, request_line: str
+) -> None:
+    api = world.apiserver
+    world.start()
+    api.fail(request_line, 404, times=1)
+    api.request_by_put()
+    wait_until(lambda: world.events("apiserver"), "a line about the answer")
+    wait_until(api.evidence, "evidence")
+    assert world.run_count == 1
+
+
+def test_answer_about_another_node_is_not_believed(world: AgentWorld) -> None:
+    api = world.apiserver
+    world.start()
+    other = {"metadata": {"name": "other", "uid": "x", "resourceVersion": "999999", "labels": {}}}
+    api.fail("GET /api/v1/nodes/gpu-n1", 200, times=1, body=json.dumps(other))
+    api.request_by_put()
+    wait_until(lambda: world.events("apiserver"), "a line about the answer")
+    claim = wait_until(api.evidence, "evidence")
+    assert claim.node_uid == api.metadata["uid"]

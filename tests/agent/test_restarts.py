@@ -4,30 +4,10 @@ import os
 import signal
 import time
 
+from tests.agent.agent_faults import is_alive, kill, kill_with_script
 from tests.agent.agent_world import KEYS, WHOLE, AgentWorld, wait_until
 
 EXIT_S_MAX = 20.0
-
-
-def kill(world: AgentWorld) -> None:
-    process = world.processes[-1]
-    process.send_signal(signal.SIGKILL)
-    process.wait(timeout=10)
-
-
-def kill_with_script(world: AgentWorld, run_count: int) -> None:
-    wait_until(lambda: world.run_count == run_count, "a script at work")
-    wait_until(lambda: world.record["phase"] == "running" and "scriptSessionId" in world.record, "its session")
-    kill(world)
-    os.killpg(world.script_pid, signal.SIGKILL)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] != b"Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_sigterm_during_the_script_interrupts_the_run_and_keeps_the_label(world: AgentWorld) -> None:
@@ -246,3 +226,15 @@ def test_two_agents_run_the_script_once(world: AgentWorld) -> None:
         api.archive(claim.run_id)
         wait_until(lambda: not world.outbox, "an empty outbox")
     assert api.status == "completed"
+
+
+def test_sigterm_ends_the_agent_while_the_apiserver_does_not_answer(world: AgentWorld) -> None:
+    api = world.apiserver
+    world.write_script("sleep 100")
+    agent = world.start()
+    api.request()
+    wait_until(lambda: world.run_count == 1, "a script at work")
+    api.fail("GET /api/v1/nodes/gpu-n1", 200, times=1000, delay_s=60)
+    agent.terminate()
+    agent.wait(timeout=EXIT_S_MAX)
+    assert not is_alive(world.script_pid)

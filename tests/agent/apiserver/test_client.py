@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent.apiserver.client import BODY_BYTES_MAX, NodeClient
-from agent.apiserver.connection import parse_endpoint
+from agent.apiserver.connection import build_tls, parse_endpoint
 from agent.apiserver.errors import Gone, LostRace, Unauthorized, Unavailable
 from gpureport.contract.keys import build_keys
 from gpureport.contract.nodes import ANNOTATIONS, Change, build_patch
@@ -35,9 +35,8 @@ def connect(token: Path) -> Iterator[Connect]:
     clients: list[NodeClient] = []
 
     def build(url: str, ca: Path | None) -> NodeClient:
-        clients.append(
-            NodeClient(parse_endpoint(url, None if ca is None else str(ca), str(token)), NODE, KEYS, "0.1.0")
-        )
+        endpoint = parse_endpoint(url, None if ca is None else str(ca), str(token))
+        clients.append(NodeClient(endpoint, NODE, KEYS, "0.1.0", tls=build_tls(endpoint)))
         return clients[-1]
 
     yield build

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -26,6 +27,12 @@ def write(spool, name, data=b"report"):
     return str(path)
 
 
+def keep(spool, path, at=AT, trigger="manual"):
+    final = spool.find_free_name(at, trigger)
+    spool.keep(path, final)
+    return final
+
+
 def mode_of(path):
     return stat.S_IMODE(os.lstat(path).st_mode)
 
@@ -36,7 +43,7 @@ def test_folders_are_private(spool):
 
 
 def test_preparing_again_empties_the_work_folder_and_keeps_reports(spool):
-    kept = spool.keep(write(spool, "r.log.gz"), AT, "manual")
+    kept = keep(spool, write(spool, "r.log.gz"))
     write(spool, "left-over")
     spool.prepare()
     assert os.listdir(spool.local(spool.work_dir)) == []
@@ -66,13 +73,13 @@ def test_something_else_in_the_folders_place_is_refused(kind, host_root, tmp_pat
         local.symlink_to(tmp_path)
     else:
         local.touch()
-    with pytest.raises(SpoolRefused, match="no folder"):
+    with pytest.raises(SpoolRefused, match=r"is a link|is no folder"):
         Spool(str(host_root), FOLDER).prepare()
 
 
 def test_kept_report_has_its_final_name_and_mode(spool):
     path = write(spool, "nvidia-bug-report.log.gz", b"bytes")
-    kept = spool.keep(path, AT, "manual")
+    kept = keep(spool, path)
     assert kept == f"{FOLDER}/nvidia-bug-report-20261130T091506Z-manual.log.gz"
     assert Path(spool.local(kept)).read_bytes() == b"bytes"
     assert mode_of(spool.local(kept)) == 0o600
@@ -80,8 +87,8 @@ def test_kept_report_has_its_final_name_and_mode(spool):
 
 
 def test_two_reports_of_one_second_never_collide(spool):
-    first = spool.keep(write(spool, "a.log.gz", b"first"), AT, "manual")
-    second = spool.keep(write(spool, "b.log.gz", b"second"), AT, "manual")
+    first = keep(spool, write(spool, "a.log.gz", b"first"))
+    second = keep(spool, write(spool, "b.log.gz", b"second"))
     assert second == f"{FOLDER}/nvidia-bug-report-20261130T091506Z-manual-2.log.gz"
     assert Path(spool.local(first)).read_bytes() == b"first"
     assert spool.rotate(1) == [first]
@@ -92,11 +99,11 @@ def test_link_in_the_reports_place_is_not_kept(spool, tmp_path):
     path = spool.local(spool.work_dir) + "/r.log.gz"
     os.symlink(tmp_path / "secret", path)
     with pytest.raises(OSError, match="symbolic links"):
-        spool.keep(path, AT, "manual")
+        keep(spool, path)
 
 
 def test_rotation_keeps_the_newest_and_those_not_to_be_touched(spool):
-    kept = [spool.keep(write(spool, "r.log.gz"), AT.replace(minute=minute), "automatic") for minute in range(6)]
+    kept = [keep(spool, write(spool, "r.log.gz"), AT.replace(minute=minute), "automatic") for minute in range(6)]
     other = Path(spool.local(FOLDER)) / "notes.txt"
     other.touch()
     assert spool.rotate(3, {kept[1]}) == [kept[0], kept[2]]
@@ -137,7 +144,7 @@ def test_output_that_is_no_regular_file_is_not_taken(spool, tmp_path):
 
 
 def test_output_is_none_when_the_script_removed_its_folder(spool):
-    spool.clear_work()
+    assert spool.tidy() is None
     assert spool.find_output() is None
 
 
@@ -150,7 +157,7 @@ def test_work_folder_is_cleared_whatever_lies_in_it(spool, tmp_path):
     (work / "deep/er/file").touch()
     (work / "link").symlink_to(outside)
     os.mkfifo(work / "fifo")
-    spool.clear_work()
+    assert spool.tidy() is None
     assert not work.exists()
     assert (outside / "precious").exists()
 
@@ -160,3 +167,36 @@ def test_link_in_the_work_folders_place_is_removed_and_not_followed(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "precious")
     remove_tree(str(tmp_path / "link"))
     assert (tmp_path / "precious").exists()
+
+
+def test_output_of_a_script_that_put_a_file_in_its_folders_place_is_none(spool):
+    work = Path(spool.local(spool.work_dir))
+    work.rmdir()
+    work.touch()
+    assert spool.find_output() is None
+    spool.prepare()
+    assert work.is_dir()
+
+
+def test_work_folder_that_cannot_be_removed_makes_way(spool):
+    work = Path(spool.local(spool.work_dir))
+    mount_like = work / "in-use"
+    mount_like.mkdir()
+    if os.geteuid() != 0:
+        pytest.skip("a mount needs root: run the tests as root in a mount namespace (unshare --mount)")
+    subprocess.run(["mount", "-t", "tmpfs", "none", str(mount_like)], check=True)
+    try:
+        assert "in-use" in spool.tidy()
+        spool.prepare()
+        assert os.listdir(work) == []
+    finally:
+        subprocess.run(["umount", str(work.with_name(".work.left") / "in-use")], check=True)
+    assert spool.tidy() is None
+    assert not work.with_name(".work.left").exists()
+
+
+def test_kept_report_is_found_by_its_name_alone(spool):
+    kept = keep(spool, write(spool, "r.log.gz"))
+    assert spool.find_kept(kept) == spool.local(kept)
+    assert spool.find_kept(kept.replace("manual", "automatic")) is None
+    assert spool.find_kept(f"{FOLDER}/../etc/{kept.rpartition('/')[2]}") is None

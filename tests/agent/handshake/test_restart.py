@@ -10,6 +10,7 @@ from agent.handshake.restart import (
     count_deaths,
     decide_death_reason,
     decide_restart,
+    find_told,
     find_unrecorded,
 )
 from agent.handshake.runs import CLAIMED, COLLECTED, DONE, RUNNING, fail
@@ -31,7 +32,9 @@ OTHER_UID = "00000000-0000-4000-8000-000000000000"
         ((RUNNING, "same", "same"), True, Lock.BUSY, Recovery.WAIT_ORPHAN),
         ((RUNNING, "same", "same"), True, Lock.STUCK, Recovery.WAIT_ORPHAN),
         ((RUNNING, "same", "other"), True, Lock.FREE, Recovery.INTERRUPT),
-        ((RUNNING, "other", "same"), False, Lock.FREE, Recovery.FORGET),
+        ((RUNNING, "other", "same"), False, Lock.FREE, Recovery.SALVAGE),
+        ((RUNNING, "other", "same"), False, Lock.BUSY, Recovery.WAIT_ORPHAN),
+        ((RUNNING, "other", "other"), False, Lock.FREE, Recovery.INTERRUPT),
         ((COLLECTED, "same", "same"), True, Lock.FREE, Recovery.CONTINUE),
         ((COLLECTED, "same", "other"), False, Lock.FREE, Recovery.CONTINUE),
         ((COLLECTED, "same", "same"), True, Lock.STUCK, Recovery.CONTINUE),
@@ -48,6 +51,18 @@ def test_unfinished_run_is_recovered(
     node = values.node(status="in-progress", run=format_claim(claim) if named else None)
     boot_id = values.boot_id if boot == "same" else OTHER_UID
     assert decide_restart(node, values.run(phase, claim), boot_id, lock) is want
+
+
+@pytest.mark.parametrize("phase", [CLAIMED, RUNNING])
+def test_end_that_the_node_was_told_and_the_disk_was_not_is_adopted(values: Any, phase: str) -> None:
+    told = values.claim(result=RunResult("none", 1, 1, "disk"))
+    node = values.node(status="failed: disk", run=format_claim(told))
+    run = values.run(phase)
+    assert find_told(node, run) == told
+    assert decide_restart(node, run, values.boot_id, Lock.FREE) is Recovery.ADOPT
+    assert decide_restart(node, run, values.boot_id, Lock.BUSY) is not Recovery.ADOPT
+    assert find_told(node._replace(uid=OTHER_UID), run) is None
+    assert find_told(values.node(run=format_claim(values.claim())), run) is None
 
 
 def test_claim_of_ours_without_a_record_is_found(values: Any) -> None:

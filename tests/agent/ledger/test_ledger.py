@@ -1,15 +1,18 @@
 """What the ledger writes it reads back; what is damaged or newer is set aside or left alone."""
 
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from agent.handshake.runs import DONE, RUNNING, Run, ScriptProcess, build_claim
+from agent.handshake.runs import CLAIMED, COLLECTED, DONE, RUNNING, Run, ScriptProcess, build_claim
 from agent.ledger.ledger import Ledger
+from agent.ledger.lock import RunLock
 from agent.ledger.records import NewerRecord, Parcel
 from gpureport.contract.claims import Claim
+from tests.agent.agent_faults import fill
 
 AT = datetime(2026, 11, 30, 9, 15, tzinfo=UTC)
 
@@ -34,6 +37,7 @@ def said() -> list[str]:
 
 @pytest.fixture
 def ledger(tmp_path: Path, said: list[str]) -> Ledger:
+    (tmp_path / "reports").mkdir(mode=0o700)
     ledger = Ledger(str(tmp_path / "reports"), said.append)
     ledger.prepare()
     return ledger
@@ -50,7 +54,7 @@ def test_ledger_folders_are_their_owners_alone(ledger: Ledger, tmp_path: Path) -
 
 
 def test_run_record_is_read_back(ledger: Ledger) -> None:
-    run = Run(RUNNING, claim(), "", 1, ScriptProcess(4242, 99), 12.5, 77.5)
+    run = Run(RUNNING, claim(), "", 1, ScriptProcess(4242, 99), 12.5, 77.5, "/reports/a.log.gz")
     ledger.write_run(run)
     assert ledger.read_run() == run
 
@@ -58,7 +62,7 @@ def test_run_record_is_read_back(ledger: Ledger) -> None:
 def test_run_record_is_replaced_as_a_whole(ledger: Ledger) -> None:
     ledger.write_run(Run(RUNNING, claim()))
     ledger.write_run(Run(DONE, claim("8" * 32)))
-    assert sorted(os.listdir(ledger.folder)) == ["outbox", "run.json"]
+    assert sorted(os.listdir(ledger.folder)) == ["outbox", "reserve", "run.json"]
     run = ledger.read_run()
     assert run is not None
     assert run.phase == DONE
@@ -112,8 +116,57 @@ def test_damaged_parcel_does_not_hide_the_others(ledger: Ledger, said: list[str]
     assert len(said) == 2
 
 
-def test_record_that_is_a_link_is_not_followed(ledger: Ledger, tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").write_text("{}")
-    (Path(ledger.folder) / "run.json").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError, match=r"run\.json"):
-        ledger.read_run()
+def put_folder(path: Path) -> None:
+    (path / "inside").mkdir(parents=True)
+
+
+@pytest.mark.parametrize("put", [lambda path: path.symlink_to("/nowhere"), put_folder, os.mkfifo])
+def test_record_that_is_no_file_is_set_aside_each_time(
+    ledger: Ledger, said: list[str], put: Callable[[Path], None]
+) -> None:
+    for name in ("run.json", f"outbox/{'1' * 32}.json"):
+        for _ in range(2):
+            put(Path(ledger.folder) / name)
+            assert ledger.read_run() is None
+            assert list(ledger.read_outbox()) == []
+            assert not os.path.lexists(Path(ledger.folder) / name)
+        assert os.path.lexists(Path(ledger.folder) / f"{name}.bad")
+    assert len(said) == 4
+
+
+def test_state_that_is_no_folder_is_set_aside(ledger: Ledger, said: list[str]) -> None:
+    folder = Path(ledger.folder)
+    folder.rename(folder.with_name("elsewhere"))
+    folder.write_text("")
+    ledger.prepare()
+    ledger.write_run(Run(RUNNING, claim()))
+    assert ledger.read_run() is not None
+    assert folder.with_name(".state.bad").is_file()
+    assert len(said) == 1
+
+
+def test_lock_that_is_no_file_is_set_aside(ledger: Ledger) -> None:
+    (Path(ledger.folder) / "lock").mkdir()
+    lock = RunLock(ledger.folder)
+    assert lock.acquire()
+    lock.release()
+    assert (Path(ledger.folder) / "lock.bad").is_dir()
+
+
+def test_delivered_parcel_is_remembered(ledger: Ledger) -> None:
+    parcel = Parcel(claim("1" * 32), None, AT, is_delivered=True)
+    ledger.put_parcel(parcel)
+    assert list(ledger.read_outbox()) == [parcel]
+
+
+def test_full_disk_still_takes_the_records_of_a_run(small_disk: Callable[..., Path], said: list[str]) -> None:
+    disk = small_disk("256k")
+    ledger = Ledger(str(disk), said.append)
+    ledger.prepare()
+    fill(disk)
+    run = Run(RUNNING, claim())
+    for phase in (CLAIMED, RUNNING, COLLECTED, DONE):
+        ledger.write_run(run._replace(phase=phase))
+    ledger.put_parcel(Parcel(claim(), None, AT))
+    assert ledger.read_run() == run._replace(phase=DONE)
+    assert len(list(ledger.read_outbox())) == 1
