@@ -28,8 +28,9 @@ from infra.local.pipeline import ARCHIVE_REPORT, CLUSTER, Pipeline
 
 RAW_MB = 2.0
 """Text of an ordinary report: 0.6 MB packed."""
-WARM_UP_EVENTS = 3
-EVENTS_A_ROUND = 12
+WARM_UP_EVENTS = 15
+"""Until then the interpreter still specialises the code that it runs."""
+EVENTS_A_ROUND = 20
 ROUNDS = 5
 
 

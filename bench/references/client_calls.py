@@ -1,4 +1,5 @@
-"""The client calls of archiving one report, in a loop with no logic: Google's clients and Kubernetes's as documented.
+"""The client calls of archiving one report, in a loop with no logic: Google's clients and Kubernetes's as documented,
+with the settings that they come with.
 
   python -m bench.references.client_calls KUBECONFIG PROJECT
 
