@@ -12,14 +12,18 @@ SCRIPT ?=
 PUBSUB ?= broker
 # run, up: use that cluster; two Nodes, a Namespace and a Pod are put there, and removed at the end
 KUBECONFIG_FILE ?=
+# run, up: stand-in for ours, or real for a kube-apiserver, scheduler and controller-manager (make parts brings them)
+CLUSTER ?= stand-in
+# parts: bring that one alone, such as control-plane
+PART ?=
 # test: what pytest is to run, such as tests/agent
 TESTS ?= tests
 
 LOCAL = $(BIN)/python -m infra.local
-LOCAL_OPTIONS = --with-parent --pubsub $(PUBSUB) $(if $(SCRIPT),--script $(SCRIPT)) $(if $(KUBECONFIG_FILE),--kubeconfig $(KUBECONFIG_FILE))
+LOCAL_OPTIONS = --with-parent --pubsub $(PUBSUB) --cluster $(CLUSTER) $(if $(SCRIPT),--script $(SCRIPT)) $(if $(KUBECONFIG_FILE),--kubeconfig $(KUBECONFIG_FILE))
 
 .DEFAULT_GOAL := help
-.PHONY: help run up test check bench bundle agent-home requirements clean
+.PHONY: help run up parts test check bench bundle agent-home requirements clean
 
 help: ## this text
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +36,9 @@ run: $(READY) ## one label becomes one archived report, shown step by step; then
 
 up: $(READY) ## the same pipeline, kept running to play with until Ctrl-C
 	@exec $(LOCAL) up $(LOCAL_OPTIONS)
+
+parts: $(READY) ## real counterparts for tests and CLUSTER=real, into ~/.cache/gpureport: each is brought once
+	@exec $(BIN)/python -m infra.parts $(PART)
 
 test: $(READY) ## every test
 	$(BIN)/python -m pytest $(TESTS)

@@ -12,7 +12,8 @@ from bench.processes import read_children, read_cpu_s, read_sizes, reset_peak
 from bench.rows import Budget, NotMeasured, Row
 from bench.stage import Stage
 from bench.staged_runs import FunctionLog, StagedRuns, send_event
-from infra.local.pipeline import ARCHIVE_REPORT, Pipeline
+from infra.local.identities import ARCHIVE_REPORT
+from infra.local.pipeline import Pipeline
 
 RAW_MB = 300.0
 SMALL_RAW_MB = 2.0

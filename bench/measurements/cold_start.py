@@ -12,8 +12,8 @@ from pathlib import Path
 from bench.rows import Budget, NotMeasured, Row
 from bench.stage import Stage
 from bench.staged_runs import FunctionLog, StagedRuns, send_event
-from infra.local.part import Definition
-from infra.local.pipeline import ARCHIVE_REPORT, HOST, take_free_port
+from infra.local.identities import ARCHIVE_REPORT
+from infra.local.part import HOST, Definition, take_free_port
 
 ROUNDS = 5
 SMALL_RAW_MB = 2.0

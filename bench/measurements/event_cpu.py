@@ -24,7 +24,8 @@ from gpureport.contract.names import archive_folder
 from gpureport.ports import READ_CHUNK_BYTES
 from infra.layout import REPOSITORY
 from infra.local import topology
-from infra.local.pipeline import ARCHIVE_REPORT, CLUSTER, Pipeline
+from infra.local.identities import ARCHIVE_REPORT
+from infra.local.pipeline import CLUSTER, Pipeline
 
 RAW_MB = 2.0
 """Text of an ordinary report: 0.6 MB packed."""

@@ -52,10 +52,16 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--timeout", type=_timeout_s, default=SCRIPT_TIMEOUT_S, metavar="S", help="seconds the script has (default: 60)"
     )
     parser.add_argument("--pubsub", choices=["broker", "emulator"], default="broker", help="ours, or Google's emulator")
-    parser.add_argument("--kubeconfig", type=Path, help="use this cluster in place of the stand-in")
+    parser.add_argument(
+        "--cluster", choices=["stand-in", "real"], default="stand-in", help="ours, or Kubernetes' own control plane"
+    )
+    parser.add_argument("--kubeconfig", type=Path, help="use this cluster in place of one of ours")
     parser.add_argument("--work", type=Path, help="folder for logs and data (default: a new one in build/local)")
     parser.add_argument("--with-parent", action="store_true", help="end when the process that started this ends")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.kubeconfig is not None and options.cluster == "real":
+        parser.error("--kubeconfig names a cluster that runs already: leave --cluster real out")
+    return options
 
 
 def _script(text: str) -> Path:

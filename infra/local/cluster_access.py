@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 CALL_S_MAX = 10.0
 """Seconds one call may take."""
 
+USER_AGENT = "gpu-report-local"
+"""Tells our own preparations from the pipeline's calls in an audit log."""
+
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 
@@ -36,7 +39,11 @@ class ClusterAccess(NamedTuple):
             self.server + path,
             method=method,
             data=None if body is None else json.dumps(body).encode(),
-            headers={"Authorization": f"Bearer {self.token}", "Content-Type": content_type},
+            headers={
+                "Authorization": f"Bearer {self.token}",
+                "Content-Type": content_type,
+                "User-Agent": USER_AGENT,
+            },
         )
         context = ssl.create_default_context(cafile=self.ca_file or None) if self.server.startswith("https") else None
         opener = urllib.request.build_opener(
@@ -69,11 +76,13 @@ def _read_status(error: urllib.error.HTTPError) -> dict[str, Any]:
 
 
 def write_secret(path: Path, text: str) -> Path:
-    """Write a file that only its owner may read."""
+    """Write a file that only its owner may read; who reads it meanwhile gets the old one or the new one as a whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+    part = path.with_name(f"{path.name}.part")
+    part.unlink(missing_ok=True)
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)
+    part.replace(path)
     return path
 
 

@@ -1,8 +1,9 @@
 """The objects of the demonstration: two GPU nodes, and a Pod that can't run because one of them is sick."""
 
+import time
 from typing import Any
 
-from infra.local.cluster_access import ClusterAccess, ClusterError
+from infra.local.cluster_access import MERGE_PATCH, ClusterAccess, ClusterError
 
 SICK_NODE = "gpu-node-1"
 HEALTHY_NODE = "gpu-node-2"
@@ -14,6 +15,11 @@ GPU = "nvidia.com/gpu"
 ACCELERATOR = "cloud.google.com/gke-accelerator"
 GPUS_PER_NODE = 8
 
+SERVICE_ACCOUNT_S_MAX = 20.0
+"""Seconds until a new Namespace has the ServiceAccount that a Pod there needs; a controller makes it."""
+
+LOOK_S = 0.05
+
 
 def create_objects(cluster: ClusterAccess) -> list[str]:
     """Create what is not there yet, and return the paths of what was created; `ClusterError` when it is refused."""
@@ -23,7 +29,12 @@ def create_objects(cluster: ClusterAccess) -> list[str]:
         ("/api/v1/nodes", _node(HEALTHY_NODE, "nvidia-l4", allocatable=GPUS_PER_NODE)),
         (f"/api/v1/namespaces/{NAMESPACE}/pods", _pod()),
     )
-    return [f"{path}/{body['metadata']['name']}" for path, body in objects if _create(cluster, path, body)]
+    created = [f"{path}/{body['metadata']['name']}" for path, body in objects if _create(cluster, path, body)]
+    for path, body in objects:
+        if body["kind"] == "Node":
+            # A real apiserver taints a Node at its creation as not ready; a controller or a kubelet takes that away.
+            cluster.expect("PATCH", f"{path}/{body['metadata']['name']}", {"spec": body["spec"]}, MERGE_PATCH)
+    return created
 
 
 def remove_objects(cluster: ClusterAccess, paths: list[str]) -> None:
@@ -33,7 +44,11 @@ def remove_objects(cluster: ClusterAccess, paths: list[str]) -> None:
 
 
 def _create(cluster: ClusterAccess, path: str, body: dict[str, Any]) -> bool:
+    until = time.monotonic() + SERVICE_ACCOUNT_S_MAX
     status, answer = cluster.call("POST", path, body)
+    while status == 403 and body["kind"] == "Pod" and time.monotonic() < until:
+        time.sleep(LOOK_S)
+        status, answer = cluster.call("POST", path, body)
     if status not in (201, 409):
         raise ClusterError(f"POST {path}: {status} {str(answer.get('message', ''))[:300]}")
     return status == 201

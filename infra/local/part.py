@@ -6,12 +6,19 @@ What the parts are stands elsewhere.
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+HOST = "127.0.0.1"
+"""Where parts listen."""
+
+READY_LINE = re.compile(r"^ready (\S+)$", re.MULTILINE)
+"""What a server of ours prints once it listens; the group is its address."""
 
 LAUNCHER = Path(__file__).with_name("launch.py")
 
@@ -131,3 +138,10 @@ class Part:
     def _tail(self) -> str:
         tail = self._read_log()[-LOG_TAIL_BYTES:].strip()
         return f"; its log, {self.log}, ends:\n{tail}" if tail else f"; its log, {self.log}, is empty"
+
+
+def take_free_port() -> int:
+    """Return a port of `HOST` that was free a moment ago."""
+    with socket.create_server((HOST, 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port

@@ -6,8 +6,6 @@ The one place that wires the local side. What a part does stands in its own fold
 import http.client
 import json
 import re
-import secrets
-import socket
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,20 +13,20 @@ from typing import NamedTuple
 
 from infra.layout import REPOSITORY, STAND_IN_SCRIPT, lay_agent_home, lay_bundle, lay_finish_home
 from infra.local import topology
-from infra.local.certificates import ensure_certificates
-from infra.local.cluster_access import ClusterAccess, read_kubeconfig, write_kubeconfig, write_secret
-from infra.local.demo_objects import NODES, create_objects, remove_objects
-from infra.local.part import Definition
+from infra.local.cluster_access import write_kubeconfig, write_secret
+from infra.local.clusters import APISERVER, Cluster, GivenCluster, StandInCluster
+from infra.local.demo_objects import NODES
+from infra.local.identities import FUNCTIONS
+from infra.local.part import HOST, READY_LINE, Definition, take_free_port
+from infra.local.real_cluster import RealCluster
 from infra.local.supervisor import Supervisor, say_nothing
 
-HOST = "127.0.0.1"
 CLUSTER = "local"
 
-ARCHIVE_REPORT = "archive_report"
-WRITE_STATUS = "write_status"
-FUNCTIONS = (ARCHIVE_REPORT, WRITE_STATUS)
+STAND_IN = "stand-in"
+REAL = "real"
+CLUSTERS = (STAND_IN, REAL)
 
-APISERVER = "apiserver"
 PUBSUB = "pubsub"
 STORAGE = "storage"
 
@@ -37,7 +35,6 @@ BARE_PYTHON = str(getattr(sys, "_base_executable", sys.executable))
 
 PROBE_S_MAX = 1.0
 
-_READY = re.compile(r"^ready (\S+)$", re.MULTILINE)
 _AGENT_READY = re.compile(r'"event": ?"watching"')
 
 
@@ -50,8 +47,10 @@ class Settings(NamedTuple):
     timeout_s: float = 60.0
     emulator: bool = False
     """Use Google's Pub/Sub emulator in place of the broker."""
+    cluster: str = STAND_IN
+    """`STAND_IN`, or `REAL` for a control plane of Kubernetes itself."""
     kubeconfig: Path | None = None
-    """Use this cluster in place of the stand-in: the demonstration's objects are put there, and removed at the end."""
+    """Use this cluster in place of one of ours: the demonstration's objects are put there, and removed at the end."""
     delivery_backoff_s: float = 30.0
 
 
@@ -61,20 +60,20 @@ class Pipeline:
     def __init__(self, settings: Settings, say: Callable[[str], None] = say_nothing) -> None:
         self.settings = settings
         self.supervisor = Supervisor(settings.work / "logs", say)
-        self.admin: ClusterAccess
-        self._created: list[str] = []
         self.kubeconfig = settings.work / "kubeconfig"
+        self.desk_kubeconfig = settings.work / "desk.kubeconfig"
         self.pubsub = ""
         self.storage = ""
         self._ports = {name: take_free_port() for name in (APISERVER, PUBSUB, STORAGE, *FUNCTIONS)}
+        self.cluster = self._open_cluster(say)
+        self.admin = self.cluster.identities.admin
 
     def __enter__(self) -> "Pipeline":
         return self
 
     def __exit__(self, *_error: object) -> None:
         self.supervisor.stop_all()
-        if self.settings.kubeconfig is not None:
-            remove_objects(self.admin, self._created)
+        self.cluster.clear()
 
     def start(self) -> None:
         """Start all parts; `PartFailed`, `ClusterError` or `OSError` say what was not to be had."""
@@ -82,16 +81,18 @@ class Pipeline:
         self._lay_folders()
         topology.ensure_topics(self.pubsub)
         topology.ensure_buckets(self.storage)
-        self._created = create_objects(self.admin)
+        self.cluster.furnish()
+        self._write_kubeconfigs()
+        self._write_tokens()
         self.supervisor.start(*(self._function(name) for name in FUNCTIONS))
         self._ensure_subscriptions()
         self.supervisor.start(*(self._agent(node) for node in NODES))
 
     def revive(self) -> None:
-        """Restart what has ended by itself; cluster and Pub/Sub hold all in memory, so they are furnished anew."""
+        """Restart what has ended by itself, put back what it held in memory alone, renew tokens before they expire."""
         revived = self.supervisor.revive()
-        if APISERVER in revived:
-            create_objects(self.admin)
+        self.cluster.restore(revived)
+        self._write_tokens()
         if PUBSUB in revived:
             topology.ensure_topics(self.pubsub)
             self._ensure_subscriptions()
@@ -114,42 +115,54 @@ class Pipeline:
         """Return the reports folder of a node."""
         return self.settings.work / "nodes" / node / "reports"
 
+    def token_file(self, node: str) -> Path:
+        """Return the file that holds the token of a node's agent."""
+        return self.settings.work / "nodes" / node / "token"
+
+    def _open_cluster(self, say: Callable[[str], None]) -> Cluster:
+        settings = self.settings
+        if settings.kubeconfig is not None:
+            return GivenCluster(settings.kubeconfig)
+        if settings.cluster == REAL:
+            return RealCluster(settings.work, say)
+        return StandInCluster(settings.work, self._ports[APISERVER])
+
     def _ensure_subscriptions(self) -> None:
         topology.ensure_subscriptions(self.pubsub, *(self.function_url(name) for name in FUNCTIONS))
 
     def _start_servers(self) -> None:
-        work, settings = self.settings.work, self.settings
         emulator = ("infra.local.pubsub.emulator", "--log-file", str(self.supervisor.log_path("emulator")))
         servers = [
-            self._server(PUBSUB, *(emulator if settings.emulator else ("infra.local.pubsub",))),
-            self._server(STORAGE, "infra.local.gcs_proxy", "--root", str(work / "storage")),
+            self._server(PUBSUB, *(emulator if self.settings.emulator else ("infra.local.pubsub",))),
+            self._server(STORAGE, "infra.local.gcs_proxy", "--root", str(self.settings.work / "storage")),
         ]
-        if settings.kubeconfig is not None:
-            self.admin = read_kubeconfig(settings.kubeconfig)
-            self._agent_tokens = dict.fromkeys(NODES, self.admin.token)
-            functions = self.admin
-            self.pubsub, self.storage = (part.address for part in self.supervisor.start(*servers))
-        else:
-            certificates = ensure_certificates(work / "certificates")
-            tokens = {user: secrets.token_hex(16) for user in ("admin", "functions", *NODES)}
-            write_secret(work / "tokens.csv", "".join(_token_line(user, token) for user, token in tokens.items()))
-            tls = ("--tls-cert", str(certificates.cert), "--tls-key", str(certificates.key))
-            token_file = ("--tokens", str(work / "tokens.csv"))
-            apiserver = self._server(APISERVER, "infra.local.apiserver", *tls, *token_file)
-            server, self.pubsub, self.storage = (part.address for part in self.supervisor.start(apiserver, *servers))
-            self.admin = ClusterAccess(server, str(certificates.ca), tokens["admin"])
-            self._agent_tokens = {node: tokens[node] for node in NODES}
-            functions = self.admin._replace(token=tokens["functions"])
-        write_kubeconfig(self.kubeconfig, self.admin)
-        self._clusters = write_secret(
-            work / "clusters.json",
-            json.dumps({CLUSTER: {"kubeconfig": str(write_kubeconfig(work / "functions.kubeconfig", functions))}}),
-        )
+        first, *others = self.cluster.list_groups() or [[]]
+        self.pubsub, self.storage, *_ = (part.address for part in self.supervisor.start(*servers, *first))
+        for group in others:
+            self.supervisor.start(*group)
+
+    def _write_kubeconfigs(self) -> None:
+        """Give everyone a kubeconfig of their own, and each function a cluster map that names its."""
+        work, identities = self.settings.work, self.cluster.identities
+        write_kubeconfig(self.kubeconfig, identities.admin)
+        write_kubeconfig(self.desk_kubeconfig, identities.desk)
+        for name, access in identities.functions.items():
+            kubeconfig = write_kubeconfig(work / f"{name}.kubeconfig", access)
+            write_secret(self._cluster_map(name), json.dumps({CLUSTER: {"kubeconfig": str(kubeconfig)}}))
+
+    def _cluster_map(self, function: str) -> Path:
+        return self.settings.work / f"{function}.clusters.json"
+
+    def _write_tokens(self) -> None:
+        for node in NODES:
+            token = self.cluster.find_new_token(node)
+            if token is not None:
+                write_secret(self.token_file(node), token)
 
     def _server(self, name: str, module: str, *arguments: str) -> Definition:
         """Define a server of ours; its port stays the same when it is restarted."""
         command = [sys.executable, "-m", module, "--port", str(self._ports[name]), *arguments]
-        return Definition(name, command, ready=_READY, folder=REPOSITORY)
+        return Definition(name, command, ready=READY_LINE, folder=REPOSITORY)
 
     def _lay_folders(self) -> None:
         lay_bundle(self.settings.work / "bundle")
@@ -168,7 +181,7 @@ class Pipeline:
                 **self.environment,
                 "STAGING_BUCKET": topology.STAGING,
                 "ARCHIVE_BUCKET": topology.ARCHIVE,
-                "CLUSTERS": f"@{self._clusters}",
+                "CLUSTERS": f"@{self._cluster_map(name)}",
             },
             probe=lambda: _answers(port),
             folder=self.settings.work / "bundle",
@@ -176,12 +189,11 @@ class Pipeline:
 
     def _agent(self, node: str) -> Definition:
         work, settings = self.settings.work, self.settings
-        token_file = write_secret(work / "nodes" / node / "token", self._agent_tokens[node])
         options = {
             "--node-name": node,
             "--cluster": CLUSTER,
             "--apiserver": self.admin.server,
-            "--token-file": str(token_file),
+            "--token-file": str(self.token_file(node)),
             "--host-root": "/",
             "--reports-dir": str(self.reports_folder(node)),
             "--script": str(settings.script.resolve()),
@@ -207,19 +219,6 @@ class Pipeline:
 def agent_name(node: str) -> str:
     """Return the name of the part that is a node's agent."""
     return f"agent-{node}"
-
-
-def take_free_port() -> int:
-    """Return a port that was free a moment ago."""
-    with socket.create_server((HOST, 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
-
-
-def _token_line(user: str, token: str) -> str:
-    """One line of a static token file: token, user name, user id, groups (kube-apiserver --token-auth-file)."""
-    groups = "system:masters" if user == "admin" else ""
-    return f'{token},{user},{user},"{groups}"\n'
 
 
 def _answers(port: int) -> bool:

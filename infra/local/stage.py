@@ -19,6 +19,7 @@ from infra.local.demo_objects import HEALTHY_NODE, NAMESPACE, SICK_NODE, STUCK_P
 from infra.local.part import PartFailed
 from infra.local.pipeline import Pipeline, Settings
 from infra.local.story import StoryFailed, follow_run, read_annotations, read_archive, request_report
+from infra.parts.commands import CannotBring
 
 WORK_ROOT = REPOSITORY / "build" / "local"
 RUNS_KEPT = 3
@@ -47,6 +48,7 @@ def play(options: argparse.Namespace) -> int:
             script=options.script,
             timeout_s=options.timeout,
             emulator=options.pubsub == "emulator",
+            cluster=options.cluster,
             kubeconfig=options.kubeconfig,
         )
         with Pipeline(settings, stage.say) as pipeline:
@@ -58,7 +60,7 @@ def play(options: argparse.Namespace) -> int:
                 return _run(pipeline, stage) if options.command == "run" else _stay_up(pipeline, stage)
             finally:
                 stage.say("stopping everything")
-    except (PartFailed, StoryFailed, ClusterError, GoogleAPIError, OSError) as error:
+    except (PartFailed, StoryFailed, CannotBring, ClusterError, GoogleAPIError, OSError) as error:
         print(f"infra.local: {error}", file=sys.stderr)
         return 1
     finally:
@@ -82,7 +84,7 @@ def _run(pipeline: Pipeline, stage: Stage) -> int:
     print("\n".join(f"  {line}" for line in archive.manifest.splitlines()))
     print(f"\nA Pod is stuck because of that node: why does {NAMESPACE}/{STUCK_POD} not run?")
     sys.stdout.flush()
-    triaged = desk(["triage", "-n", NAMESPACE, STUCK_POD, "--kubeconfig", str(pipeline.kubeconfig)])
+    triaged = desk(["triage", "-n", NAMESPACE, STUCK_POD, "--kubeconfig", str(pipeline.desk_kubeconfig)])
     print()
     return 0 if is_good and triaged == 0 else 1
 
@@ -112,7 +114,7 @@ To type in another terminal, in this folder:
   kubectl wait node {HEALTHY_NODE} --timeout=2m \\
     --for=jsonpath='{{.metadata.annotations.cloud\\.google\\.com/gpu-report-status}}'=completed
   kubectl get node {HEALTHY_NODE} -o jsonpath='{{.metadata.annotations}}'
-  {tool} triage -n {NAMESPACE} {STUCK_POD}
+  {tool} triage -n {NAMESPACE} {STUCK_POD} --kubeconfig {pipeline.desk_kubeconfig}
   tail -f {pipeline.settings.work / "logs"}/*.log
 """,
         flush=True,

@@ -17,7 +17,8 @@ from gpureport.contract.statuses import find_status
 from infra.local import topology
 from infra.local.cluster_access import JSON_PATCH
 from infra.local.demo_objects import SICK_NODE
-from infra.local.pipeline import FUNCTIONS, Pipeline, agent_name
+from infra.local.identities import FUNCTIONS
+from infra.local.pipeline import Pipeline, agent_name
 
 LOOK_S = 0.02
 RUN_S_MAX = 300.0

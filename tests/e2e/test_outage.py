@@ -6,7 +6,8 @@ import pytest
 
 from infra.local import topology
 from infra.local.demo_objects import SICK_NODE
-from infra.local.pipeline import FUNCTIONS, agent_name
+from infra.local.identities import FUNCTIONS
+from infra.local.pipeline import agent_name
 from tests.e2e.world import World, wait_until
 
 AWAY_S = 30.0

@@ -4,8 +4,9 @@ import signal
 from os import kill
 from pathlib import Path
 
+from infra.local.clusters import APISERVER
 from infra.local.demo_objects import HEALTHY_NODE
-from infra.local.pipeline import APISERVER, PUBSUB, STORAGE, Pipeline, Settings
+from infra.local.pipeline import PUBSUB, STORAGE, Pipeline, Settings
 from infra.local.story import follow_run, request_report
 
 
