@@ -36,12 +36,16 @@ def test_closed_pipe_is_quiet(saved: Callable[[str], str]) -> None:
 def test_ctrl_c_is_exit_code_130_and_quiet(tmp_path: Path) -> None:
     pipe = tmp_path / "objects"
     os.mkfifo(pipe)
-    command = [sys.executable, "-c", RUN, "triage", "--objects", str(pipe), "p"]
+    # As on a terminal: a job in the background is born with SIGINT ignored, and so are its children.
+    code = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {RUN}"
+    command = [sys.executable, "-c", code, "triage", "--objects", str(pipe), "p"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         # Opening for writing returns once the command has opened the file for reading: it is at work.
         with pipe.open("wb"):
             # Python looks for signals before it reads, not while: one that comes in between waits for another.
-            while child.poll() is None:
+            for _ in range(TIMEOUT_S):
+                if child.poll() is not None:
+                    break
                 child.send_signal(signal.SIGINT)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     child.wait(0.5)
