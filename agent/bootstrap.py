@@ -10,6 +10,7 @@ from agent import __version__
 from agent.apiserver.backoff import Backoff
 from agent.apiserver.client import NodeClient
 from agent.apiserver.mailbox import Mailbox
+from agent.apiserver.node_events import NodeEvents
 from agent.apiserver.watch import NodeWatch
 from agent.collection import Host
 from agent.collector.spool import Spool
@@ -30,6 +31,8 @@ from gpureport.contract.exit_codes import EXIT_OK, EXIT_USAGE
 
 BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id"
 WATCH_STOP_S = 1.0
+EVENTS_FLUSH_S = 5.0
+"""How long the last Events may take; an apiserver that hangs does not keep the agent longer."""
 
 
 class _Ground(NamedTuple):
@@ -70,7 +73,8 @@ def _serve(ground: _Ground, signals: Signals) -> int:
     settings, journal, mailbox = ground.settings, ground.journal, Mailbox()
     node = OwnNode(_build_client(ground), mailbox, journal)
     queue = _build_queue(ground)
-    executor = _build_executor(ground, node, queue)
+    events = NodeEvents(settings.endpoint, settings.node_name, ground.tls, journal.note)
+    executor = _build_executor(ground, node, queue, events)
     watch = NodeWatch(
         _build_client(ground),
         mailbox,
@@ -82,11 +86,12 @@ def _serve(ground: _Ground, signals: Signals) -> int:
     journal.info("started", f"agent {__version__}", node=settings.node_name, cluster=settings.cluster)
     watch.ensure_running()
     code = Loop(executor, queue, watch, signals, journal, jitter=jitter).run()
+    events.flush(EVENTS_FLUSH_S)
     watch.stop(WATCH_STOP_S)
     return code
 
 
-def _build_executor(ground: _Ground, node: OwnNode, queue: DeliveryQueue) -> Executor:
+def _build_executor(ground: _Ground, node: OwnNode, queue: DeliveryQueue, events: NodeEvents) -> Executor:
     settings, spool, ledger, journal = ground.settings, ground.spool, ground.ledger, ground.journal
     keys, boot_id = settings.keys, _read_boot_id()
     make_room = _build_room_maker(ground, queue)
@@ -101,6 +106,7 @@ def _build_executor(ground: _Ground, node: OwnNode, queue: DeliveryQueue) -> Exe
             recoverer=Recoverer(book, spool, journal, boot_id),
             teller=Teller(keys, node=node, book=book, queue=queue, log=journal),
             queue=queue,
+            events=events,
             backoff=Backoff(RETRY_FIRST_S, RETRY_MOST_S, jitter),
             log=journal,
         )

@@ -4,13 +4,16 @@ One call of `step` does all that can be done without waiting for a child. Decisi
 run begins in `agent.starter`, one found on disk in `agent.recovery`, children in `agent.collection` and `delivery`.
 """
 
+from datetime import datetime
 from typing import NamedTuple
 
 from agent.apiserver.backoff import Backoff
 from agent.apiserver.client import Served
 from agent.apiserver.errors import ApiError, Gone, LostRace
+from agent.apiserver.node_events import NodeEvents
 from agent.collection import Collected, Collection
 from agent.delivery import DeliveryQueue
+from agent.handshake.announcements import decide_announcement
 from agent.handshake.restart import find_unrecorded
 from agent.handshake.runs import RUNNING
 from agent.handshake.transitions import Action, Move, decide
@@ -42,6 +45,7 @@ class Parts(NamedTuple):
     recoverer: Recoverer
     teller: Teller
     queue: DeliveryQueue
+    events: NodeEvents
     backoff: Backoff
     log: Log
 
@@ -53,6 +57,7 @@ class Executor:
         self._parts = parts
         self._log, self._book, self._node, self._queue = parts.log, parts.book, parts.node, parts.queue
         self._collection: Collection | None = None
+        self._announced: NodeState | None = None
         self._look_at = NEVER
         self.is_stopping = False
         self.has_interrupted = False
@@ -102,9 +107,19 @@ class Executor:
         if not self._node.has_time:
             return
         server_now = self._node.time(now)
+        self._announce(server_now)
         self._queue.settle(self._node.state, server_now)
         self._queue.step(now, server_now, may_start=may_start)
         self._queue.settle(self._node.state, server_now)
+
+    def _announce(self, server_now: datetime) -> None:
+        state = self._node.state
+        if state is None or state is self._announced:
+            return
+        announcement = decide_announcement(self._announced, state)
+        self._announced = state
+        if announcement is not None:
+            self._parts.events.add(announcement, server_now)
 
     def _step_collection(self, now: float) -> None:
         if self._collection is not None:
