@@ -5,6 +5,7 @@ There is no kubelet: Nodes are objects, and a Pod on one of them stays as it was
 """
 
 import json
+import re
 import ssl
 import urllib.error
 import urllib.request
@@ -21,6 +22,9 @@ from infra.local.identities import ADMIN, format_token_file
 from infra.local.part import HOST, Definition
 
 PROBE_S_MAX = 2.0
+
+SERVING = re.compile("Serving securely on")
+"""A part of Kubernetes has its port; the answer alone could be another's that was there before."""
 
 CONTROLLERS = (
     "daemonset-controller",
@@ -74,8 +78,8 @@ class ControlPlane:
                 *(str(self._assets / "etcd"), "--data-dir", str(self._work / "etcd"), "--unsafe-no-fsync"),
                 *("--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer),
                 *("--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}"),
-                *("--log-level", "warn"),
             ],
+            ready=re.compile("ready to serve client requests"),
             probe=_answers(f"{client}/health", None),
         )
 
@@ -106,6 +110,7 @@ class ControlPlane:
                 *("--audit-policy-file", str(self._work / "audit-policy.json")),
                 *("--audit-log-path", str(self.audit_log), "--enable-priority-and-fairness=false"),
             ],
+            ready=SERVING,
             probe=_answers(f"{self.admin.server}/readyz", self._certificates.ca),
         )
 
@@ -118,6 +123,7 @@ class ControlPlane:
                 *(str(self._assets / "kube-scheduler"), "--kubeconfig", str(self.kubeconfig), "--bind-address", HOST),
                 *("--secure-port", str(port), "--leader-elect=false", "--cert-dir", str(self._work / "certs")),
             ],
+            ready=SERVING,
             probe=_answers(f"https://{HOST}:{port}/healthz", None),
         )
 
@@ -133,6 +139,7 @@ class ControlPlane:
                 *("--root-ca-file", str(self._certificates.ca)),
                 *("--service-account-private-key-file", str(self._work / "service-account.key")),
             ],
+            ready=SERVING,
             probe=_answers(f"https://{HOST}:{port}/healthz", None),
         )
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -142,6 +143,11 @@ class Part:
 
 def take_free_port() -> int:
     """Return a port of `HOST` that was free a moment ago."""
-    with socket.create_server((HOST, 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+    return take_free_ports(1)[0]
+
+
+def take_free_ports(count: int) -> list[int]:
+    """Return ports of `HOST`, each another, that were free a moment ago."""
+    with ExitStack() as listeners:
+        taken = [listeners.enter_context(socket.create_server((HOST, 0))) for _ in range(count)]
+        return [listener.getsockname()[1] for listener in taken]

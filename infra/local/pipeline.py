@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 from infra.layout import REPOSITORY, STAND_IN_SCRIPT, lay_agent_home, lay_bundle, lay_finish_home
 from infra.local import topology
-from infra.local.cluster_access import write_kubeconfig, write_secret
+from infra.local.cluster_access import ClusterError, write_kubeconfig, write_secret
 from infra.local.clusters import APISERVER, Cluster, GivenCluster, StandInCluster
+from infra.local.control_plane import Ports
 from infra.local.demo_objects import NODES
 from infra.local.identities import FUNCTIONS
-from infra.local.part import HOST, READY_LINE, Definition, take_free_port
+from infra.local.part import HOST, READY_LINE, Definition, take_free_ports
 from infra.local.real_cluster import RealCluster
 from infra.local.supervisor import Supervisor, say_nothing
 
@@ -59,13 +60,17 @@ class Pipeline:
 
     def __init__(self, settings: Settings, say: Callable[[str], None] = say_nothing) -> None:
         self.settings = settings
+        self._say = say
         self.supervisor = Supervisor(settings.work / "logs", say)
         self.kubeconfig = settings.work / "kubeconfig"
         self.desk_kubeconfig = settings.work / "desk.kubeconfig"
         self.pubsub = ""
         self.storage = ""
-        self._ports = {name: take_free_port() for name in (APISERVER, PUBSUB, STORAGE, *FUNCTIONS)}
-        self.cluster = self._open_cluster(say)
+        names = (APISERVER, PUBSUB, STORAGE, *FUNCTIONS)
+        free = iter(take_free_ports(len(names) + len(Ports._fields)))
+        self._ports = {name: next(free) for name in names}
+        self._control_plane_ports = Ports(*free)
+        self.cluster = self._open_cluster()
         self.admin = self.cluster.identities.admin
 
     def __enter__(self) -> "Pipeline":
@@ -92,7 +97,10 @@ class Pipeline:
         """Restart what has ended by itself, put back what it held in memory alone, renew tokens before they expire."""
         revived = self.supervisor.revive()
         self.cluster.restore(revived)
-        self._write_tokens()
+        try:
+            self._write_tokens()
+        except ClusterError as error:
+            self._say(f"agents keep their tokens for now: {error}")
         if PUBSUB in revived:
             topology.ensure_topics(self.pubsub)
             self._ensure_subscriptions()
@@ -119,12 +127,12 @@ class Pipeline:
         """Return the file that holds the token of a node's agent."""
         return self.settings.work / "nodes" / node / "token"
 
-    def _open_cluster(self, say: Callable[[str], None]) -> Cluster:
+    def _open_cluster(self) -> Cluster:
         settings = self.settings
         if settings.kubeconfig is not None:
             return GivenCluster(settings.kubeconfig)
         if settings.cluster == REAL:
-            return RealCluster(settings.work, say)
+            return RealCluster(settings.work, self._control_plane_ports, self._say)
         return StandInCluster(settings.work, self._ports[APISERVER])
 
     def _ensure_subscriptions(self) -> None:

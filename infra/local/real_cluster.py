@@ -12,28 +12,27 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from infra.layout import REPOSITORY
+from infra.local.bound_tokens import BoundTokens, find_agent_pod, request_token
 from infra.local.certificates import ensure_certificates
 from infra.local.cluster_access import MERGE_PATCH, ClusterAccess, ClusterError
 from infra.local.control_plane import ControlPlane, Ports
 from infra.local.demo_objects import NODES, SICK_NODE, create_objects
 from infra.local.identities import ARCHIVE_REPORT, DESK, WRITE_STATUS, build_identities, make_tokens
-from infra.local.part import Definition, take_free_port
+from infra.local.part import Definition
 from infra.local.supervisor import say_nothing
 from infra.parts.catalogue import CONTROL_PLANE, require
 
 MANIFESTS = REPOSITORY / "infra" / "kubernetes"
-AGENT_NAMESPACE = "/api/v1/namespaces/gpu-report"
-AGENT_TOKEN = f"{AGENT_NAMESPACE}/serviceaccounts/agent/token"
-AGENT_PODS = f"{AGENT_NAMESPACE}/pods?labelSelector=app.kubernetes.io/name%3Dgpu-report-agent"
-
 MINOR_MIN = 30
 """Kubernetes 1.30 has ValidatingAdmissionPolicy v1, and says in a Pod's token on which node that Pod runs."""
 
-TOKEN_LIFE_S = 3600
-"""As the DaemonSet's volume asks for; the apiserver gives no less than 600."""
+EVENTS = "/api/v1/namespaces/default/events"
+DENIED_BY = "ValidatingAdmissionPolicy 'gpu-report-{}'"
+"""What the apiserver's answer to a request says that a policy of ours refuses."""
+
 APPLY_S_MAX = 60.0
 FURNISH_S_MAX = 30.0
 """Seconds until policies and rights are in force and the scheduler has placed the agents' Pods; 2 were measured."""
@@ -54,29 +53,26 @@ class Probe(NamedTuple):
 
     def is_answered(self) -> bool:
         """Ask, and say whether the answer is as wanted."""
-        status, answer = self.access.call(self.method, self.path, self.body, MERGE_PATCH)
+        content_type = MERGE_PATCH if self.method == "PATCH" else "application/json"
+        status, answer = self.access.call(self.method, self.path, self.body, content_type)
         return self.want == str(status) or self.want in str(answer.get("message", ""))
 
 
 class RealCluster:
     """etcd, kube-apiserver, kube-scheduler and kube-controller-manager; `CannotBring` when they are not here."""
 
-    def __init__(
-        self, work: Path, say: Callable[[str], None] = say_nothing, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, work: Path, ports: Ports, say: Callable[[str], None] = say_nothing) -> None:
         self._assets = require(CONTROL_PLANE)
         folder = work / "control-plane"
         clear_stale_data(folder)
         tokens = make_tokens()
-        ports = Ports(*(take_free_port() for _ in Ports._fields))
         self.control_plane = ControlPlane(
             self._assets, folder, ports, ensure_certificates(work / "certificates"), tokens
         )
         admin = self.control_plane.admin
         self.identities = build_identities(admin.server, admin.ca_file, tokens)
         self._say = say
-        self._clock = clock
-        self._renew_at: dict[str, float] = {}
+        self._tokens = BoundTokens(self.identities.admin)
 
     def list_groups(self) -> Sequence[Sequence[Definition]]:
         """Define the parts; the reverse of this order is the one in which they can end: without etcd nothing can."""
@@ -93,7 +89,7 @@ class RealCluster:
         for probe in self._build_probes():
             _wait_until(probe.is_answered, f"{probe.want!r} in the answer to {probe.method} {probe.path}")
         for node in NODES:
-            _wait_until(partial(self._find_pod, node), f"an agent's Pod on {node}")
+            _wait_until(partial(find_agent_pod, admin, node), f"an agent's Pod on {node}")
         took_s = time.monotonic() - began
         self._say(f"Kubernetes {version}: policies in force, agents' Pods scheduled in {took_s:.1f} s")
 
@@ -101,16 +97,8 @@ class RealCluster:
         """Nothing is lost: etcd keeps all in its folder."""
 
     def find_new_token(self, node: str) -> str | None:
-        """Return a token bound to the Pod of the node's agent, by TokenRequest, when one is due."""
-        if self._clock() < self._renew_at.get(node, 0.0):
-            return None
-        pod = self._find_pod(node)
-        if pod is None:
-            raise ClusterError(f"no agent's Pod is on {node}")
-        bound_to = {"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
-        granted = request_token(self.identities.admin, bound_to)
-        self._renew_at[node] = self._clock() + granted["spec"]["expirationSeconds"] / 2
-        return str(granted["status"]["token"])
+        """Return a token bound to the Pod of the node's agent, when one is due."""
+        return self._tokens.find_new(node)
 
     def clear(self) -> None:
         """Nothing of it outlives its parts."""
@@ -129,30 +117,17 @@ class RealCluster:
             raise ClusterError(f"kubectl apply -k {MANIFESTS}: {done.stderr.strip()[-1000:]}")
 
     def _build_probes(self) -> list[Probe]:
-        agent = self.identities.admin._replace(token=request_token(self.identities.admin)["status"]["token"])
+        agent = self.identities.admin._replace(token=request_token(self.identities.admin).text)
         functions, node = self.identities.functions, f"/api/v1/nodes/{SICK_NODE}"
         change = {"metadata": {"annotations": {"example.com/probe": "1"}}}
+        event = {"metadata": {"name": "probe"}, "involvedObject": {"kind": "Node", "name": SICK_NODE}}
         return [
-            Probe(agent, "PATCH", f"{node}?dryRun=All", change, "ValidatingAdmissionPolicy 'gpu-report-agent'"),
-            Probe(
-                *(functions[WRITE_STATUS], "PATCH", f"{node}?dryRun=All", change),
-                "ValidatingAdmissionPolicy 'gpu-report-write-status'",
-            ),
+            Probe(agent, "PATCH", f"{node}?dryRun=All", change, DENIED_BY.format("agent")),
+            Probe(agent, "POST", f"{EVENTS}?dryRun=All", event, DENIED_BY.format("agent-events")),
+            Probe(functions[WRITE_STATUS], "PATCH", f"{node}?dryRun=All", change, DENIED_BY.format("write-status")),
             Probe(functions[ARCHIVE_REPORT], "GET", node, None, "200"),
             Probe(self.identities.desk, "GET", "/api/v1/nodes?limit=1", None, "200"),
         ]
-
-    def _find_pod(self, node: str) -> dict[str, Any] | None:
-        pods: list[dict[str, Any]] = self.identities.admin.expect("GET", AGENT_PODS)["items"]
-        return next((pod for pod in pods if pod["spec"].get("nodeName") == node), None)
-
-
-def request_token(admin: ClusterAccess, bound_to: dict[str, str] | None = None) -> dict[str, Any]:
-    """Return the answer to a TokenRequest for an agent, bound to an object or to none."""
-    spec: dict[str, Any] = {"expirationSeconds": TOKEN_LIFE_S, **({"boundObjectRef": bound_to} if bound_to else {})}
-    return admin.expect(
-        "POST", AGENT_TOKEN, {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
-    )
 
 
 def check_version(cluster: ClusterAccess) -> str:
