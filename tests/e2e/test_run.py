@@ -19,7 +19,7 @@ WAIT_S_MAX = 60.0
 
 STARTING = re.compile(r"starting")
 SCRIPT = re.compile(r"the host's script is started")
-UPLOAD = re.compile(r"the run is delivered")
+UPLOAD = re.compile(r"staging the report")
 
 
 class Run:
