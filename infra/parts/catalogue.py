@@ -26,6 +26,9 @@ NVIDIA_SMI = "nvidia-smi"
 FAKE_GCS = "fake-gcs-server"
 KWOK_NODES = "kwok"
 
+REQUIRED: set[str] = set()
+"""The parts that this process has asked for, so that it can be said which were really used."""
+
 ASSETS_VARIABLE = "KUBEBUILDER_ASSETS"
 
 
@@ -107,6 +110,7 @@ def find(name: str) -> Path | None:
 
 def require(name: str) -> Path:
     """Return the folder of a part that is there; `CannotBring` with the command that brings it otherwise."""
+    REQUIRED.add(name)
     folder = find(name)
     if folder is None:
         raise CannotBring(f"the part {name} is not here ({PARTS[name].what}): run `make parts PART={name}`")
