@@ -8,7 +8,11 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-USAGE = "usage: agent {run,finish} ...\n\n  run     serve the GPU report requests of one Node; see agent run --help\n"
+USAGE = """usage: agent {run,finish} ...
+
+  run     serve the GPU report requests of one Node; see agent run --help
+  finish  judge, stage and publish one report; started by the agent itself, in the folder of the finish child
+"""
 
 
 def main(arguments: Sequence[str]) -> int:

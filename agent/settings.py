@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from agent.apiserver.connection import Endpoint, parse_endpoint
+from agent.collector.host import SCRIPT_FOLDERS
 from agent.telemetry.log import LogFormat
 from gpureport.contract.deadlines import DEADLINE_S_MAX, SCRIPT_TIMEOUT_S, decide_deadline_s
 from gpureport.contract.keys import DEFAULT_PREFIX, Keys, build_keys
@@ -58,31 +59,55 @@ def build_parser(environment: Mapping[str, str], home: str) -> argparse.Argument
         formatter_class=_Formatter,
         allow_abbrev=False,
     )
-    for flag, variable, default, meaning in (
-        ("--node-name", "NODE_NAME", "", "the Node to serve (required)"),
-        ("--cluster", "CLUSTER_NAME", "", "the cluster's key in the functions' map (required)"),
-        ("--apiserver", "", _default_apiserver(environment), "https://HOST:PORT; default: the Pod's own cluster"),
-        ("--ca-file", "", f"{ACCOUNT_FOLDER}/ca.crt", "the cluster's CA (PEM)"),
-        ("--token-file", "", f"{ACCOUNT_FOLDER}/token", "the bearer token, read again before each request"),
-        ("--key-prefix", "KEY_PREFIX", DEFAULT_PREFIX, "what stands before the five keys on the Node"),
-        ("--host-root", "HOST_ROOT", "/root", "where the host's root is mounted"),
-        ("--reports-dir", "REPORTS_DIR", REPORTS_FOLDER, "the host's folder for reports and the agent's state"),
-        ("--script", "SCRIPT", "", "the script's path on the host; default: the driver's three places"),
-        ("--timeout", "TIMEOUT_SECONDS", f"{SCRIPT_TIMEOUT_S:g}", "seconds the script has"),
-        ("--max-reports", "MAX_REPORTS", "5", "reports kept on the node's disk"),
-        ("--finish-python", "FINISH_PYTHON", "/usr/bin/python3", "interpreter of the finish child"),
-        ("--finish-home", "FINISH_HOME", f"{home}/../finish-home", "folder of the finish child's code"),
-        ("--project", "GOOGLE_CLOUD_PROJECT", "", "the Google Cloud project of the topic (required)"),
-        ("--staging-bucket", "STAGING_BUCKET", "", "the bucket that reports are staged in (required)"),
-        ("--topic", "REPORTS_TOPIC", "reports", "the topic of agents' events"),
-        ("--delivery-backoff", "DELIVERY_BACKOFF_SECONDS", "30", "seconds before a delivery is repeated; doubles"),
-        ("--watch-timeout", "WATCH_TIMEOUT_SECONDS", "300", "seconds after which a watch is begun anew"),
-        ("--log-format", "LOG_FORMAT", LogFormat.JSON.value, "json or text"),
+    for flag, metavar, variable, default, meaning in (
+        ("--node-name", "NAME", "NODE_NAME", "", "the Node to serve (required)"),
+        ("--cluster", "NAME", "CLUSTER_NAME", "", "the cluster's key in the functions' map (required)"),
+        (
+            "--apiserver",
+            "URL",
+            "",
+            _default_apiserver(environment),
+            "https://HOST:PORT; by default the Pod's cluster",
+        ),
+        ("--ca-file", "FILE", "", f"{ACCOUNT_FOLDER}/ca.crt", "the cluster's CA (PEM)"),
+        ("--token-file", "FILE", "", f"{ACCOUNT_FOLDER}/token", "the bearer token, read again before each request"),
+        (
+            "--key-prefix",
+            "PREFIX",
+            "KEY_PREFIX",
+            DEFAULT_PREFIX,
+            "before trigger-gpu-report and the other keys",
+        ),
+        ("--host-root", "DIR", "HOST_ROOT", "/root", "where the host's root is mounted"),
+        ("--reports-dir", "DIR", "REPORTS_DIR", REPORTS_FOLDER, "the host's folder for reports and the agent's state"),
+        ("--script", "PATH", "SCRIPT", "", f"on the host; by default nvidia-bug-report.sh in {_list_script_folders()}"),
+        ("--timeout", "S", "TIMEOUT_SECONDS", f"{SCRIPT_TIMEOUT_S:g}", "seconds the script has"),
+        ("--max-reports", "N", "MAX_REPORTS", "5", "reports kept on the node's disk"),
+        (
+            "--finish-python",
+            "PATH",
+            "FINISH_PYTHON",
+            "/usr/bin/python3",
+            "of the child that judges and stages",
+        ),
+        ("--finish-home", "DIR", "FINISH_HOME", f"{home}/../finish-home", "folder of that child's code"),
+        ("--project", "ID", "GOOGLE_CLOUD_PROJECT", "", "the Google Cloud project of the topic (required)"),
+        ("--staging-bucket", "NAME", "STAGING_BUCKET", "", "the bucket that reports are staged in (required)"),
+        ("--topic", "NAME", "REPORTS_TOPIC", "reports", "the topic of agents' events"),
+        ("--delivery-backoff", "S", "DELIVERY_BACKOFF_SECONDS", "30", "seconds before a delivery is repeated; doubles"),
+        ("--watch-timeout", "S", "WATCH_TIMEOUT_SECONDS", "300", "seconds after which a watch is begun anew"),
+        ("--log-format", "FORMAT", "LOG_FORMAT", LogFormat.JSON.value, "json or text"),
     ):
-        shown = f"{meaning} [{variable}]" if variable else meaning
+        shown = "; ".join(
+            [meaning, *([f"default: {default}"] if default else []), *([f"${variable}"] if variable else [])]
+        )
         value = environment.get(variable, default) if variable else default
-        parser.add_argument(flag, default=value, metavar="VALUE", help=shown)
+        parser.add_argument(flag, default=value, metavar=metavar, help=shown)
     return parser
+
+
+def _list_script_folders() -> str:
+    return ", ".join(folder for folder, _ in SCRIPT_FOLDERS)
 
 
 def parse_settings(arguments: Sequence[str], environment: Mapping[str, str], home: str) -> Settings:
@@ -94,9 +119,12 @@ def parse_settings(arguments: Sequence[str], environment: Mapping[str, str], hom
         problems.append("--node-name (NODE_NAME) is required: a DNS-1123 subdomain")
     if not CLUSTER_NAME.fullmatch(given.cluster):
         problems.append("--cluster (CLUSTER_NAME) is required: a DNS-1123 label")
-    for flag, value in (("--project", given.project), ("--staging-bucket", given.staging_bucket)):
+    for flag, variable, value in (
+        ("--project", "GOOGLE_CLOUD_PROJECT", given.project),
+        ("--staging-bucket", "STAGING_BUCKET", given.staging_bucket),
+    ):
         if not value:
-            problems.append(f"{flag} is required")
+            problems.append(f"{flag} ({variable}) is required")
     problems += _check_paths(given)
     endpoint = _try(problems, "--apiserver", lambda: _build_endpoint(given))
     keys = _try(problems, "--key-prefix", lambda: build_keys(given.key_prefix))
