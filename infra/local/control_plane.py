@@ -21,6 +21,9 @@ from infra.local.cluster_access import ClusterAccess, write_kubeconfig, write_se
 from infra.local.identities import ADMIN, format_token_file
 from infra.local.part import HOST, Definition
 
+ETCD = "etcd"
+APISERVER = "kube-apiserver"
+
 PROBE_S_MAX = 2.0
 
 SERVING = re.compile("Serving securely on")
@@ -73,7 +76,7 @@ class ControlPlane:
         """Define etcd; its data is gone with the folder, so nothing waits for the disk."""
         client, peer = f"http://{HOST}:{self._ports.etcd}", f"http://{HOST}:{self._ports.etcd_peer}"
         return Definition(
-            "etcd",
+            ETCD,
             [
                 *(str(self._assets / "etcd"), "--data-dir", str(self._work / "etcd"), "--unsafe-no-fsync"),
                 *("--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer),
@@ -87,7 +90,7 @@ class ControlPlane:
         """Define kube-apiserver: RBAC, admission policies, token requests, an audit log."""
         key = str(self._work / "service-account.key")
         return Definition(
-            "kube-apiserver",
+            APISERVER,
             [
                 *(str(self._assets / "kube-apiserver"), "--etcd-servers", f"http://{HOST}:{self._ports.etcd}"),
                 *("--bind-address", HOST, "--secure-port", str(self._ports.apiserver)),

@@ -3,10 +3,13 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import grpc
 from google.auth.credentials import AnonymousCredentials
@@ -22,6 +25,7 @@ from infra.layout import STAND_IN_SCRIPT
 from infra.local import topology
 from infra.local.pipeline import Pipeline
 from infra.local.pubsub.undelivered import count_undelivered
+from infra.local.real_cluster import RealCluster
 from infra.local.story import request_report
 
 KEYS = build_keys()
@@ -40,12 +44,20 @@ def wait_until(holds: Callable[[], Any], what: str, wait_s_max: float = WAIT_S_M
     raise AssertionError(f"{what}: not within {wait_s_max:.0f} s")
 
 
+class CountingScript(NamedTuple):
+    """A script, the file that has a line for each of its starts, and the file that holds it while it is there."""
+
+    path: Path
+    runs: Path
+    hold: Path
+
+
 class World:
     """The running pipeline, as a test sees and moves it."""
 
-    def __init__(self, pipeline: Pipeline, script_runs: Path) -> None:
+    def __init__(self, pipeline: Pipeline, script: CountingScript) -> None:
         self.pipeline = pipeline
-        self._script_runs = script_runs
+        self._script = script
         self._channel = grpc.insecure_channel(pipeline.pubsub)
         self._publisher = pubsub_v1.PublisherClient(transport=PublisherGrpcTransport(channel=self._channel))
         self._subscriber = pubsub_v1.SubscriberClient(transport=SubscriberGrpcTransport(channel=self._channel))
@@ -60,6 +72,13 @@ class World:
     def close(self) -> None:
         self._storage.close()
         self._channel.close()
+
+    @property
+    def audit_log(self) -> Path:
+        """The audit log of the real control plane."""
+        cluster = self.pipeline.cluster
+        assert isinstance(cluster, RealCluster)
+        return cluster.control_plane.audit_log
 
     def node(self, name: str) -> dict[str, Any]:
         return self.pipeline.admin.expect("GET", f"/api/v1/nodes/{name}")
@@ -153,22 +172,47 @@ class World:
         entries = [json.loads(line) for line in lines if line.startswith("{")]
         return [entry for entry in entries if "outcome" in entry]
 
+    def triage_word(self, namespace: str, pod: str) -> str:
+        """Ask the desk why a Pod does not run, with the desk's own rights, and return its word."""
+        command = [Path(sys.executable).with_name("gpureport"), "triage", "-n", namespace, pod]
+        done = subprocess.run(
+            [*command, "--kubeconfig", self.pipeline.desk_kubeconfig],
+            capture_output=True,
+            text=True,
+            timeout=WAIT_S_MAX,
+            check=True,
+        )
+        return done.stdout.splitlines()[0]
+
     def script_runs(self) -> int:
         """Return how often the script was started, on all nodes."""
-        return len(self._script_runs.read_text().splitlines()) if self._script_runs.exists() else 0
+        return len(self._script.runs.read_text().splitlines()) if self._script.runs.exists() else 0
+
+    @contextmanager
+    def script_held(self, node: str) -> Iterator[None]:
+        """Request a report, and hold its script right after its start as long as the block lasts."""
+        before = self.script_runs()
+        self._script.hold.touch()
+        try:
+            self.request(node)
+            wait_until(lambda: self.script_runs() > before, "the script's start")
+            yield
+        finally:
+            self._script.hold.unlink()
 
 
 def _capture(topic: str) -> str:
     return topology.subscription_path(f"capture-{topic}")
 
 
-def write_counting_script(folder: Path) -> tuple[Path, Path]:
-    """Write a script that counts its starts and then is the stand-in; return it and the file of the counts."""
+def write_counting_script(folder: Path) -> CountingScript:
+    """Write a script that counts its starts, waits as long as it is held, and then is the stand-in."""
     folder.mkdir(parents=True, exist_ok=True)
-    runs = folder / "runs"
+    runs, hold = folder / "runs", folder / "hold"
     stand_in = shutil.copytree(STAND_IN_SCRIPT.parent, folder / "script") / STAND_IN_SCRIPT.name
     script = folder / "counting-bug-report.sh"
-    script.write_text(f'#!/bin/sh\necho $$ >>"{runs}"\nexec "{stand_in}" "$@"\n')
+    held = f'while [ -e "{hold}" ]; do sleep 0.05; done'
+    script.write_text(f'#!/bin/sh\necho $$ >>"{runs}"\n{held}\nexec "{stand_in}" "$@"\n')
     os.chmod(script, 0o755)
     os.chmod(stand_in, 0o755)
-    return script, runs
+    return CountingScript(script, runs, hold)

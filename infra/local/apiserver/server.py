@@ -54,6 +54,7 @@ class ApiServer(ThreadingHTTPServer):
         self.tokens = tokens
         self.faults = Faults()
         self.bookmark_s = bookmark_s
+        self.version = VERSION
         self._tls = tls
         super().__init__(address, Connection)
 
@@ -166,7 +167,8 @@ class Connection(BaseHTTPRequestHandler):
             self._send(Answer(200, b"ok"), content_type="text/plain; charset=utf-8")
             return
         self.user = self.server.tokens.identify(self.headers.get("Authorization", ""))
-        document = VERSION if path.rstrip("/") == "/version" else build_discovery(path) or build_openapi(path)
+        is_version = path.rstrip("/") == "/version"
+        document = self.server.version if is_version else build_discovery(path) or build_openapi(path)
         if self.command == "GET" and document is not None:
             self._send(Answer(200, encode(document)))
             return
