@@ -19,7 +19,12 @@ class Cause(NamedTuple):
 
 
 class Failure(Exception):
-    """A request refused: the HTTP status, the Status object and any extra headers of the answer."""
+    """A request refused: the HTTP status, the Status object and any extra headers of the answer.
+
+    `text`, where it is not empty, is sent as plain text in the place of the Status object.
+    """
+
+    text = ""
 
     def __init__(
         self, code: int, reason: str, message: str, details: Mapping[str, Any] | None = None, retry_after_s: int = 0
@@ -47,13 +52,27 @@ def build_bad_request(message: str) -> Failure:
 
 
 def build_unauthorized() -> Failure:
-    """Build 401: no token, or one that nobody issued."""
+    """Build 401: a token that nobody issued, or that has expired."""
     return Failure(401, "Unauthorized", "Unauthorized")
+
+
+def build_forbidden(user: str, deed: str, details: Mapping[str, str]) -> Failure:
+    """Build 403: the user has no right to the deed, such as `get resource "nodes"`; details name the object."""
+    what = details.get("kind", "")
+    subject = f'{what} "{details["name"]}" is ' if "name" in details else f"{what} is " if what else ""
+    return Failure(403, "Forbidden", f'{subject}forbidden: User "{user}" cannot {deed}', details)
 
 
 def build_unknown_path() -> Failure:
     """Build 404: no such resource type."""
     return Failure(404, "NotFound", "the server could not find the requested resource", {})
+
+
+def build_no_page() -> Failure:
+    """Build 404: a path that belongs to no API group; the answer is plain text."""
+    failure = build_unknown_path()
+    failure.text = "404 page not found\n"
+    return failure
 
 
 def build_not_found(resource: str, name: str) -> Failure:
@@ -106,11 +125,11 @@ def build_patch_rejected() -> Failure:
 
 def build_invalid(kind: str, name: str, causes: Sequence[Cause]) -> Failure:
     """Build the 422 of a validation error, each cause in the message and in `details.causes`."""
-    texts = [f"{cause.field}: {cause.message}" for cause in causes]
+    texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
     text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     details = {
-        "name": name,
-        "kind": kind,
+        **({"name": name} if name else {}),
+        **dict(zip(("kind", "group"), kind.split(".", 1), strict=False)),
         "causes": [{"reason": cause.reason, "message": cause.message, "field": cause.field} for cause in causes],
     }
     return Failure(422, "Invalid", f'{kind} "{name}" is invalid: {text}', details)

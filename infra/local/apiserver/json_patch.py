@@ -41,15 +41,19 @@ def _parse_operations(operations: object) -> list[dict[str, Any]]:
         limit = f"The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, got {len(operations)}"
         raise build_too_large(limit)
     for operation in operations:
-        if not isinstance(operation, dict):
+        if not isinstance(operation, dict | None):
             raise build_bad_request(_decode_error(operation, "handlers.jsonPatchOp"))
-    return operations
+        for member in ("op", "path", "from"):
+            value = (operation or {}).get(member)
+            if not isinstance(value, str | None):
+                raise build_bad_request(_decode_error(value, "string", f"Go struct field jsonPatchOp.{member} of type"))
+    return [operation or {} for operation in operations]
 
 
-def _decode_error(value: object, wanted: str) -> str:
+def _decode_error(value: object, wanted: str, into: str = "Go value of type") -> str:
     names = {dict: "object", list: "array", str: "string", bool: "bool"}
     found = names.get(type(value), "number")
-    return f"error decoding patch: json: cannot unmarshal {found} into Go value of type {wanted}"
+    return f"error decoding patch: json: cannot unmarshal {found} into {into} {wanted}"
 
 
 def _apply(document: dict[str, Any], operation: dict[str, Any]) -> None:

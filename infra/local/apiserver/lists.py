@@ -6,11 +6,17 @@ A page after the first comes from the snapshot that the first was cut from, so a
 import base64
 import binascii
 import json
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import OrderedDict
 from itertools import islice
 
-from infra.local.apiserver.failures import build_bad_request, build_expired, build_future_version
+from infra.local.apiserver.failures import (
+    Cause,
+    build_bad_request,
+    build_expired,
+    build_future_version,
+    build_invalid,
+)
 from infra.local.apiserver.rendering import render_list
 from infra.local.apiserver.routes import Target, parse_version, parse_whole_number
 from infra.local.apiserver.selectors import build_matcher
@@ -38,6 +44,8 @@ class Lists:
         """Render one page; raises `Failure`: 400 for a malformed query, 410 for a token too old, 504 for the future."""
         query = target.query
         limit = parse_whole_number(query, "limit")
+        parse_whole_number(query, "timeoutSeconds")
+        _check_options(query)
         asked = self._parse_version(query.get("resourceVersion", ""))
         matches = build_matcher(
             target.resource, target.namespace, query.get("labelSelector", ""), query.get("fieldSelector", "")
@@ -50,12 +58,14 @@ class Lists:
         metadata: dict[str, object] = {"resourceVersion": str(version)}
         if limit <= 0 or query.get("resourceVersion") == "0":
             return render_list(target.resource, metadata, [stored for _, stored in matching])
-        found = list(islice(matching, limit + 1))
-        if len(found) > limit:
-            metadata["continue"] = _format_token(version, found[limit - 1][0])
+        found = list(islice(matching, limit))
+        left = _count_after(entries, target.namespace, found[-1][0]) if len(found) == limit else 0
+        if left:
+            # Whether what is left matches the selectors, kube-apiserver does not look: the last page may be empty.
+            metadata["continue"] = _format_token(version, found[-1][0])
             if not query.get("labelSelector") and not query.get("fieldSelector"):
-                metadata["remainingItemCount"] = _count(entries, target.namespace, found[limit][0])
-        return render_list(target.resource, metadata, [stored for _, stored in found[:limit]])
+                metadata["remainingItemCount"] = left
+        return render_list(target.resource, metadata, [stored for _, stored in found])
 
     def forget_snapshots(self) -> None:
         """Forget every snapshot, so that every list in progress answers 410 to its next page."""
@@ -95,9 +105,26 @@ class Lists:
             self._snapshots.popitem(last=False)
 
 
-def _count(entries: Entries, namespace: str | None, start: Key) -> int:
-    """Count the entries of a namespace, or of all, from a key on; the entries are in key order."""
-    first = bisect_left(entries, start, key=lambda entry: entry[0])
+def _check_options(query: dict[str, str]) -> None:
+    """Refuse what does not go together; raises 422."""
+    match, version, why = query.get("resourceVersionMatch", ""), query.get("resourceVersion", ""), ""
+    field, reason = "resourceVersionMatch", "FieldValueForbidden"
+    if "sendInitialEvents" in query:
+        field, why = "sendInitialEvents", "Forbidden: sendInitialEvents is forbidden for list"
+    elif match and not version:
+        why = "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"
+    elif match == "Exact" and version == "0":
+        why = 'Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+    elif match not in ("", "Exact", "NotOlderThan"):
+        reason = "FieldValueNotSupported"
+        why = f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan", ""'
+    if why:
+        raise build_invalid("ListOptions.meta.k8s.io", "", [Cause(reason, field, why)])
+
+
+def _count_after(entries: Entries, namespace: str | None, after: Key) -> int:
+    """Count the entries of a namespace, or of all, after a key; the entries are in key order."""
+    first = bisect_right(entries, after, key=lambda entry: entry[0])
     end = len(entries) if namespace is None else bisect_right(entries, namespace, key=lambda entry: entry[0][0])
     return end - first
 

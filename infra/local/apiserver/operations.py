@@ -8,6 +8,7 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from infra.local.apiserver.deletion import build_deleting, check_preconditions, is_released, parse_delete_options
 from infra.local.apiserver.failures import (
     Cause,
     build_already_exists,
@@ -26,7 +27,7 @@ from infra.local.apiserver.resources import find_resource
 from infra.local.apiserver.routes import Target, parse_version
 from infra.local.apiserver.store import Key, Store, Stored, encode
 from infra.local.apiserver.tokens import Tokens
-from infra.local.apiserver.writes import build_created, build_updated, check_preconditions
+from infra.local.apiserver.writes import build_created, build_updated
 
 TOKEN_LIFETIME_S_DEFAULT = 3600
 TOKEN_LIFETIME_S_MIN = 600
@@ -114,14 +115,20 @@ class Operations:
                     raise build_unsupported_media_type()
             return self._update(target, current, build_updated(target, current.object, proposed, by_patch=True))
 
-    def delete(self, target: Target, options: object) -> Answer:
-        """Answer DELETE: the object is gone at once, no controller or kubelet being there to wait for."""
-        dry_run = _parse_dry_run(target)
+    def delete(self, target: Target, body: object) -> Answer:
+        """Answer DELETE: without finalizers the object is gone at once, no kubelet being there to wait for."""
+        options = parse_delete_options(body)
+        dry_run = _parse_dry_run(target) if options is None else bool(options.get("dryRun"))
         with self.store.changed:
             current = self._find(target)
             check_preconditions(target.resource, target.name, options, current.object)
+            held = build_deleting(current.object, _format_now())
+            if held is not None:
+                return Answer(200, render_object(target.resource, self._write(target, current, held, dry_run)))
             if not dry_run:
                 self.store.delete(target.resource.storage, target.key)
+        if target.resource.plural == "pods":
+            return Answer(200, render_object(target.resource, current))
         group, _, _ = target.resource.group_version.rpartition("/")
         details = {"name": target.name, "kind": target.resource.plural, "uid": current.object["metadata"]["uid"]}
         status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
@@ -164,17 +171,24 @@ class Operations:
         return stored
 
     def _update(self, target: Target, current: Stored, new: dict[str, Any]) -> Answer:
-        """Store an update; one that changes nothing keeps its resourceVersion and is seen by no watch."""
-        dry_run = _parse_dry_run(target)
-        stored = current
-        if new != current.object:
-            stored = Stored(new) if dry_run else self.store.write(target.resource.storage, target.key, new)
+        """Store an update, or delete what was only waiting for it."""
+        stored = self._write(target, current, new, _parse_dry_run(target))
         return Answer(200, render_object(target.resource, stored))
+
+    def _write(self, target: Target, current: Stored, new: dict[str, Any], dry_run: bool) -> Stored:
+        """Store a new version; one that changes nothing keeps its resourceVersion and is seen by no watch."""
+        if new == current.object:
+            return current
+        if dry_run:
+            return Stored(new)
+        if is_released(new):
+            return self.store.delete(target.resource.storage, target.key)
+        return self.store.write(target.resource.storage, target.key, new)
 
 
 def parse_body(raw: bytes, content_type: str) -> object:
     """Decode a request body; an empty one is None. Raises 400 in the words of kube-apiserver, 415 for protobuf."""
-    if not raw:
+    if not raw and "patch+json" not in content_type:
         return None
     if content_type == "application/vnd.kubernetes.protobuf":
         raise build_unsupported_media_type("only application/json is served here, not protobuf")
@@ -200,7 +214,7 @@ def _parse_dry_run(target: Target) -> bool:
     causes = []
     dry_run = target.query.get("dryRun", "")
     if dry_run not in ("", "All"):
-        message = f'Unsupported value: "{dry_run}": supported values: "All"'
+        message = f'Unsupported value: ["{dry_run}"]: supported values: "All"'
         causes.append(Cause("FieldValueNotSupported", "dryRun", message))
     if len(target.query.get("fieldManager", "").encode()) > MANAGER_BYTES_MAX:
         message = f"Too long: may not be more than {MANAGER_BYTES_MAX} bytes"

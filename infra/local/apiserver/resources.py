@@ -6,11 +6,12 @@ A table and the documents made from it; the objects themselves are in the store.
 from typing import Any, NamedTuple
 
 METADATA_FIELDS = frozenset({"metadata.name", "metadata.namespace"})
+SPEC_AND_STATUS = frozenset({"metadata", "spec", "status"})
 VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
 
 
 class Resource(NamedTuple):
-    """One served resource type; `fields` are those a field selector may name."""
+    """One served resource type; `fields` are those a field selector may name, `members` those its objects have."""
 
     group_version: str
     plural: str
@@ -20,6 +21,7 @@ class Resource(NamedTuple):
     subresources: tuple[str, ...] = ()
     fields: frozenset[str] = METADATA_FIELDS
     name_rule: str = "subdomain"
+    members: frozenset[str] = SPEC_AND_STATUS
 
     @property
     def storage(self) -> str:
@@ -54,15 +56,22 @@ _NEW_EVENT_FIELDS = METADATA_FIELDS | {
     *("reason", "reportingController", "type"),
 }
 _STATUS = ("status",)
+_CONFIG_MAP = frozenset({"metadata", "data", "binaryData", "immutable"})
+_ACCOUNT = frozenset({"metadata", "secrets", "imagePullSecrets", "automountServiceAccountToken"})
+_SHARED = ("metadata", "eventTime", "series", "action", "reason", "related", "reportingInstance", "type")
+_OLD = ("firstTimestamp", "lastTimestamp", "count", "source")
+_EVENT = frozenset({*_SHARED, *_OLD, "involvedObject", "message", "reportingComponent"})
+_DEPRECATED = (f"deprecated{name[0].upper()}{name[1:]}" for name in _OLD)
+_NEW_EVENT = frozenset({*_SHARED, *_DEPRECATED, "regarding", "note", "reportingController"})
 
 RESOURCES = (
     Resource("v1", "nodes", "Node", False, ("no",), _STATUS, _NODE_FIELDS),
     Resource("v1", "pods", "Pod", True, ("po",), _STATUS, _POD_FIELDS),
     Resource("v1", "namespaces", "Namespace", False, ("ns",), _STATUS, METADATA_FIELDS | {"status.phase"}, "label"),
-    Resource("v1", "events", "Event", True, ("ev",), (), _EVENT_FIELDS, "path"),
-    Resource("v1", "configmaps", "ConfigMap", True, ("cm",)),
-    Resource("v1", "serviceaccounts", "ServiceAccount", True, ("sa",), ("token",)),
-    Resource("events.k8s.io/v1", "events", "Event", True, ("ev",), (), _NEW_EVENT_FIELDS, "path"),
+    Resource("v1", "events", "Event", True, ("ev",), (), _EVENT_FIELDS, "path", _EVENT),
+    Resource("v1", "configmaps", "ConfigMap", True, ("cm",), members=_CONFIG_MAP),
+    Resource("v1", "serviceaccounts", "ServiceAccount", True, ("sa",), ("token",), members=_ACCOUNT),
+    Resource("events.k8s.io/v1", "events", "Event", True, ("ev",), (), _NEW_EVENT_FIELDS, "path", _NEW_EVENT),
     Resource("coordination.k8s.io/v1", "leases", "Lease", True),
 )
 _BY_PATH = {(resource.group_version, resource.plural): resource for resource in RESOURCES}
@@ -78,6 +87,11 @@ VERSION = {
     "compiler": "none",
     "platform": "linux/amd64",
 }
+
+
+def is_served(group_version: str) -> bool:
+    """Tell whether a version of a group has any resource."""
+    return group_version in _GROUP_VERSIONS
 
 
 def find_resource(group_version: str, plural: str) -> Resource | None:

@@ -6,8 +6,8 @@ Parsing of the path and the query; nothing is looked up.
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from infra.local.apiserver.failures import build_bad_request, build_unknown_path
-from infra.local.apiserver.resources import Resource, find_resource
+from infra.local.apiserver.failures import build_bad_request, build_no_page, build_unknown_path
+from infra.local.apiserver.resources import Resource, find_resource, is_served
 
 
 class Target(NamedTuple):
@@ -43,15 +43,20 @@ def parse_query(url: str) -> dict[str, str]:
 
 
 def parse_target(url: str) -> Target:
-    """Parse the URL of a request for objects; raises 404 when no such resource is served."""
-    parts = [unquote(part) for part in urlsplit(url).path.strip("/").split("/")]
+    """Parse the URL of a request for objects; raises 404 when no such resource is served.
+
+    An escaped slash parts the path like any other: a name can't have one.
+    """
+    parts = unquote(urlsplit(url).path).strip("/").split("/")
     match parts:
         case ["api", "v1", *rest]:
             group_version = "v1"
-        case ["apis", group, version, *rest]:
+        case ["apis", group, version, *rest] if is_served(f"{group}/{version}"):
             group_version = f"{group}/{version}"
-        case _:
+        case ["api", *_]:
             raise build_unknown_path()
+        case _:
+            raise build_no_page()
     query = parse_query(url)
     by_path = rest[:1] == ["watch"]
     if by_path:

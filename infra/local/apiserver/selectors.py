@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from infra.local.apiserver.failures import build_bad_request
 from infra.local.apiserver.resources import Resource
+from infra.local.apiserver.validation import list_key_problems, list_label_problems
 
 _COMMA_OUTSIDE_PARENTHESES = re.compile(r",(?![^(]*\))")
 _SET = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
@@ -39,7 +40,12 @@ def parse_label_selector(text: str) -> list[Requirement]:
     """Parse `a=b,c!=d,e in (f,g),h,!i`; raises 400 when it is malformed."""
     requirements = []
     for clause in _COMMA_OUTSIDE_PARENTHESES.split(text) if text.strip() else []:
-        requirements.append(_parse_label_clause(clause.strip()))
+        requirement = _parse_label_clause(clause.strip())
+        problems = list_key_problems(requirement.key)
+        problems += [problem for value in requirement.values for problem in list_label_problems(value)]
+        if problems:
+            raise build_bad_request(f"unable to parse requirement: <nil>: Invalid value: {problems[0]}")
+        requirements.append(requirement)
     return requirements
 
 

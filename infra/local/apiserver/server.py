@@ -11,11 +11,13 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
+from infra.local.apiserver.authorization import check_rights
 from infra.local.apiserver.failures import (
     Failure,
     build_bad_request,
     build_method_not_allowed,
     build_too_large,
+    build_unsupported_media_type,
 )
 from infra.local.apiserver.faults import Fault, Faults
 from infra.local.apiserver.hooks import call_hook
@@ -36,9 +38,13 @@ DRAIN_BYTES_MAX = 32 * 1024 * 1024
 CHUNKED_BYTES_MIN = 2048
 """Answers above this size go out chunked, without Content-Length, as those of kube-apiserver do."""
 
+BODY_TYPES = ("application/json", "")
+"""What a POST or PUT may send; kube-apiserver takes YAML and protobuf besides."""
+
 HANDSHAKE_S = 10.0
 """How long a client may take for its TLS handshake."""
 
+TEXT = "text/plain; charset=utf-8"
 PROBES = ("/healthz", "/livez", "/readyz")
 HOOKS = "/_local/"
 
@@ -144,9 +150,15 @@ class Connection(BaseHTTPRequestHandler):
                     return
             self._answer(raw)
         except Failure as failure:
-            self._send(Answer(failure.code, encode(failure.status)), failure.headers)
+            self._refuse(failure)
         except (BrokenPipeError, ConnectionResetError, ssl.SSLError, TimeoutError):
             self.close_connection = True
+
+    def _refuse(self, failure: Failure) -> None:
+        if failure.text:
+            self._send(Answer(failure.code, failure.text.encode()), failure.headers, TEXT)
+        else:
+            self._send(Answer(failure.code, encode(failure.status)), failure.headers)
 
     def _read_body(self) -> bytes:
         length = self.headers.get("Content-Length", "0")
@@ -163,10 +175,11 @@ class Connection(BaseHTTPRequestHandler):
 
     def _answer(self, raw: bytes) -> None:
         path = urlsplit(self.path).path
-        if path in PROBES:
-            self._send(Answer(200, b"ok"), content_type="text/plain; charset=utf-8")
-            return
         self.user = self.server.tokens.identify(self.headers.get("Authorization", ""))
+        check_rights(self.user, self.command, self.path)
+        if path in PROBES:
+            self._send(Answer(200, b"ok"), content_type=TEXT)
+            return
         is_version = path.rstrip("/") == "/version"
         document = self.server.version if is_version else build_discovery(path) or build_openapi(path)
         if self.command == "GET" and document is not None:
@@ -181,6 +194,8 @@ class Connection(BaseHTTPRequestHandler):
     def _operate(self, target: Target, raw: bytes) -> Answer:
         operations = self.server.operations
         content_type = self.headers.get("Content-Type", "").partition(";")[0].strip()
+        if self.command in ("POST", "PUT") and content_type not in BODY_TYPES:
+            raise build_unsupported_media_type(f"only {BODY_TYPES[0]} is served here")
         body = parse_body(raw, content_type)
         match self.command, "object" if target.name else "collection", target.subresource:
             case "POST", "object", "token":

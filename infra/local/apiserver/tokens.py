@@ -18,6 +18,9 @@ ISSUED_TOKENS_MAX = 10_000
 ADMIN = "kubernetes-admin"
 """The user of every request when no tokens are configured."""
 
+ANONYMOUS = "system:anonymous"
+"""The user of a request without a token when tokens are configured."""
+
 
 class _Holder(NamedTuple):
     user: str
@@ -33,17 +36,18 @@ class Tokens:
         self._lock = Lock()
 
     def identify(self, authorization: str) -> str:
-        """Tell the user of an Authorization header; raises 401."""
+        """Tell the user of an Authorization header; raises 401 for a token that is not valid."""
         if self._static is None:
             return ADMIN
         scheme, _, token = authorization.partition(" ")
-        if scheme.lower() == "bearer":
-            if user := self._static.get(token.strip()):
-                return user
-            with self._lock:
-                holder = self._issued.get(token.strip())
-            if holder and time.time() < holder.expires_at:
-                return holder.user
+        if scheme.lower() != "bearer" or not token.strip():
+            return ANONYMOUS
+        if user := self._static.get(token.strip()):
+            return user
+        with self._lock:
+            holder = self._issued.get(token.strip())
+        if holder and time.time() < holder.expires_at:
+            return holder.user
         raise build_unauthorized()
 
     def issue(self, user: str, lifetime_s: int) -> tuple[str, float]:

@@ -39,11 +39,26 @@ _DNS_LABEL_RULE = (
 )
 
 
+_TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion")
+
+
 def find_type_error(new: dict[str, Any]) -> str:
-    """Name the first label or annotation that is no text, in the words of Go's decoder; empty when there is none."""
-    metadata = new.get("metadata")
-    if not isinstance(metadata, dict):
-        return f"json: cannot unmarshal {_go_type(metadata)} into Go struct field .metadata of type v1.ObjectMeta"
+    """Name the first member of the wrong type, in the words of Go's decoder; empty when there is none.
+
+    Looked at are metadata, and that spec and status are objects.
+    """
+    for member in ("metadata", "spec", "status"):
+        value = new.get(member)
+        if value is not None and not isinstance(value, dict):
+            return f"json: cannot unmarshal {_go_type(value)} into Go struct field .{member}"
+    return _find_metadata_error(new["metadata"])
+
+
+def _find_metadata_error(metadata: dict[str, Any]) -> str:
+    for field in _TEXTS:
+        if not isinstance(metadata.get(field, ""), str | None):
+            found = _go_type(metadata[field])
+            return f"json: cannot unmarshal {found} into Go struct field ObjectMeta.metadata.{field} of type string"
     for field in ("labels", "annotations"):
         entries = metadata.get(field)
         if entries is None:
@@ -59,6 +74,8 @@ def find_type_error(new: dict[str, Any]) -> str:
 def tidy_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
     """Return metadata as it is stored: a null label or annotation is the empty text, an empty map is no map."""
     tidy = dict(metadata)
+    if not tidy.get("finalizers"):
+        tidy.pop("finalizers", None)
     for field in ("labels", "annotations"):
         entries = tidy.pop(field, None)
         if entries:
@@ -70,11 +87,11 @@ def list_metadata_causes(resource: Resource, metadata: dict[str, Any]) -> list[C
     """List what is wrong with the name, the labels and the annotations of an object whose types are right."""
     causes = _list_name_causes(resource, metadata["name"])
     for key, value in (metadata.get("labels") or {}).items():
-        causes += _list_key_causes("metadata.labels", key, key)
-        causes += [_invalid("metadata.labels", value, why) for why in _list_label_problems(value)]
+        causes += [_invalid("metadata.labels", key, why) for why in list_key_problems(key)]
+        causes += [_invalid("metadata.labels", value, why) for why in list_label_problems(value)]
     total_bytes = 0
     for key, value in (metadata.get("annotations") or {}).items():
-        causes += _list_key_causes("metadata.annotations", key, key.lower())
+        causes += [_invalid("metadata.annotations", key, why) for why in list_key_problems(key.lower())]
         total_bytes += len(key.encode()) + len(value.encode("utf-8", "replace"))
     if total_bytes > ANNOTATIONS_BYTES_MAX:
         message = f"Too long: may not be more than {ANNOTATIONS_BYTES_MAX} bytes"
@@ -100,7 +117,8 @@ def _list_dns_causes(name: str, bytes_max: int, pattern: str, rule: str) -> list
     return causes
 
 
-def _list_key_causes(field: str, shown: str, key: str) -> list[Cause]:
+def list_key_problems(key: str) -> list[str]:
+    """List what is wrong with the key of a label, or of an annotation in lower case."""
     prefix, slash, base = key.rpartition("/")
     problems = []
     if slash and not prefix:
@@ -113,10 +131,11 @@ def _list_key_causes(field: str, shown: str, key: str) -> list[Cause]:
         problems.append(f"name part must be no more than {LABEL_BYTES_MAX} bytes")
     if not re.fullmatch(_QUALIFIED_PATTERN, base):
         problems.append(_QUALIFIED_RULE)
-    return [_invalid(field, shown, problem) for problem in problems]
+    return problems
 
 
-def _list_label_problems(value: str) -> list[str]:
+def list_label_problems(value: str) -> list[str]:
+    """List what is wrong with the value of a label."""
     problems = []
     if len(value.encode("utf-8", "replace")) > LABEL_BYTES_MAX:
         problems.append(f"must be no more than {LABEL_BYTES_MAX} bytes")

@@ -86,7 +86,8 @@ def test_a_repeated_event_is_counted_by_a_patch(server: Any) -> None:
         ({"note": "é" * 513}, "message"),
         ({"type": "Bogus"}, "type"),
         ({"deprecatedCount": 1}, "count"),
-        ({"regarding": {"kind": "Pod", "name": "p", "namespace": "other"}}, "involvedObject.namespace"),
+        ({"reportingController": "not a name"}, "reportingController"),
+        ({"series": {"count": 1, "lastObservedTime": "2026-11-30T09:16:00.000000Z"}}, "series.count"),
     ],
     ids=lambda value: str(value)[:30],
 )
@@ -94,6 +95,43 @@ def test_an_event_of_the_new_api_is_strict(server: Any, fields: dict[str, Any], 
     reply = server.ask("POST", NEW, build_new_event(**fields))
     assert (reply.status, reply.body["reason"]) == (422, "Invalid")
     assert field in [cause["field"] for cause in reply.body["details"]["causes"]]
+
+
+def test_an_event_with_a_time_may_be_about_an_object_of_any_namespace(server: Any) -> None:
+    elsewhere = {"kind": "Pod", "name": "p", "namespace": "other"}
+    assert server.ask("POST", NEW, build_new_event(regarding=elsewhere)).status == 201
+    assert server.ask("POST", CORE, build_core_event(involvedObject=elsewhere)).status == 422
+
+
+def test_an_event_of_the_new_api_changes_in_its_series_alone(server: Any) -> None:
+    event = build_new_event()
+    path = f"{NEW}/{event['metadata']['name']}"
+    assert server.ask("POST", NEW, event).status == 201
+    reply = server.merge(path, {"note": "changed"})
+    assert (reply.status, reply.body["details"]["causes"][0]["field"]) == (422, "message")
+    series = {"count": 2, "lastObservedTime": "2026-11-30T09:16:00.000000Z"}
+    assert server.merge(path, {"series": series}).body["series"] == series
+
+
+def test_a_core_event_with_a_time_says_who_reports(server: Any) -> None:
+    reply = server.ask("POST", CORE, build_core_event(eventTime="2026-11-30T09:15:00.000000Z"))
+    fields = {cause["field"] for cause in reply.body["details"]["causes"]}
+    assert (reply.status, fields) == (422, {"reportingComponent", "reportingInstance", "action"})
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"lastTimestamp": "2026-11-30T09:15:00"}, {"count": "3"}, {"message": 1}, {"involvedObject": "n1"}],
+    ids=str,
+)
+def test_an_event_with_a_member_of_the_wrong_type_is_400(server: Any, fields: dict[str, Any]) -> None:
+    assert server.ask("POST", CORE, build_core_event(**fields)).status == 400
+
+
+def test_an_event_forgets_decimals_and_what_the_other_api_calls_otherwise(server: Any) -> None:
+    event = build_core_event(lastTimestamp="2026-11-30T09:15:00.987654+01:00", reportingController="example.com/agent")
+    stored = server.ask("POST", CORE, event).body
+    assert (stored["lastTimestamp"], "reportingController" in stored) == ("2026-11-30T08:15:00Z", False)
 
 
 @pytest.mark.parametrize("instant", ["2026-11-30T09:15:00Z", "2026-11-30T09:15:00.123Z", "2026-11-30T09:15:00+00:00"])

@@ -35,7 +35,14 @@ class Case:
         return self.nodes.patch_node(self.name, [self.test_uid(), *operations])
 
 
-@pytest.fixture(params=["MemoryNodes", "KubernetesCluster over HTTP", "KubernetesCluster over TLS"])
+SERVERS = {
+    "KubernetesCluster over HTTP": "standin",
+    "KubernetesCluster over TLS": "tls_standin",
+    "KubernetesCluster on kube-apiserver": "kube_apiserver",
+}
+
+
+@pytest.fixture(params=["MemoryNodes", *SERVERS])
 def case(request: pytest.FixtureRequest) -> Iterator[Case]:
     name = f"port-{uuid.uuid4().hex[:8]}"
     node = {"metadata": {"name": name, "labels": {"role": "gpu"}, "annotations": {"a": "1"}}}
@@ -43,7 +50,7 @@ def case(request: pytest.FixtureRequest) -> Iterator[Case]:
         memory = MemoryNodes(node)
         yield Case(memory, name, lambda: memory.now)
         return
-    server = request.getfixturevalue("standin" if request.param.endswith("HTTP") else "tls_standin")
+    server = request.getfixturevalue(SERVERS[request.param])
     assert server.ask("POST", "/api/v1/nodes", node).status == 201
     cluster = KubernetesCluster.from_endpoint(server.url, lambda: server.token or "any", server.ca)
     yield Case(cluster, name, lambda: datetime.now(UTC))

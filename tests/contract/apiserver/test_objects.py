@@ -103,9 +103,50 @@ def test_a_body_that_is_no_object_is_400(server: Any, body: bytes) -> None:
     assert server.ask("POST", NODES, body).status == 400
 
 
-def test_a_body_in_protobuf_is_415(standin: Any) -> None:
-    reply = standin.ask("POST", NODES, b"k8s\x00", "application/vnd.kubernetes.protobuf")
+@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "image/png"])
+def test_a_body_of_another_type_is_415(server: Any, content_type: str) -> None:
+    reply = server.ask("POST", NODES, {"metadata": {"name": "never-stored"}}, content_type)
     assert (reply.status, reply.body["reason"]) == (415, "UnsupportedMediaType")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"metadata": []},
+        {"metadata": {"name": "x", "labels": []}},
+        {"metadata": {"name": "x", "resourceVersion": 1}},
+        {"metadata": {"name": "x"}, "spec": []},
+        {"metadata": {"name": "x"}, "status": "Ready"},
+        {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "x"}},
+        {"kind": "Node", "apiVersion": "v2", "metadata": {"name": "x"}},
+    ],
+    ids=str,
+)
+def test_a_member_of_the_wrong_type_is_400(server: Any, body: dict[str, Any]) -> None:
+    reply = server.ask("POST", NODES, body)
+    assert (reply.status, reply.body["reason"]) == (400, "BadRequest")
+
+
+def test_an_unknown_member_is_dropped(server: Any, node: str) -> None:
+    reply = server.merge(node, {"gadget": {"x": 1}, "metadata": {"annotations": {"b": "2"}}})
+    assert (reply.status, reply.body["metadata"]["annotations"]) == (200, {"a": "1", "b": "2"})
+    assert "gadget" not in server.ask("GET", node).body
+    assert ("Warning" in reply.headers) == server.traits.warns
+
+
+def test_a_new_node_is_tainted_until_it_is_ready(server: Any, node: str) -> None:
+    found = server.ask("GET", node).body
+    assert found["spec"]["taints"] == [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
+    reply = server.merge(node, {"spec": {"taints": None}})
+    assert (reply.status, "taints" in reply.body["spec"]) == (200, False)
+
+
+def test_an_object_is_not_created_at_a_version(server: Any) -> None:
+    assert server.ask("POST", NODES, {"metadata": {"name": "x", "resourceVersion": "5"}}).status == 500
+    zero = {"metadata": {"generateName": "zero-", "resourceVersion": "0"}}
+    created = server.ask("POST", NODES, zero)
+    assert created.status == 201
+    server.ask("DELETE", f"{NODES}/{created.body['metadata']['name']}")
 
 
 def test_a_body_over_three_mebibytes_is_413(server: Any, node: str) -> None:
@@ -116,12 +157,51 @@ def test_a_body_over_three_mebibytes_is_413(server: Any, node: str) -> None:
 
 def test_a_delete_holds_its_preconditions(server: Any, node: str) -> None:
     found = server.ask("GET", node).body["metadata"]
-    for preconditions in ({"uid": "another"}, {"resourceVersion": "1"}):
+    for preconditions, why in (
+        ({"uid": "another"}, "the UID in"),
+        ({"resourceVersion": "1"}, "the ResourceVersion in"),
+    ):
         reply = server.ask("DELETE", node, {"preconditions": preconditions})
         assert (reply.status, reply.body["reason"]) == (409, "Conflict")
+        assert reply.body["message"].startswith(f'Operation cannot be fulfilled on Node "{found["name"]}": {why}')
     reply = server.ask("DELETE", node, {"preconditions": {"uid": found["uid"]}})
     assert (reply.status, reply.body["status"]) == (200, "Success")
     assert server.ask("GET", node).status == 404
+
+
+def test_a_delete_with_a_body_takes_its_options_from_there_alone(server: Any, node: str) -> None:
+    assert server.ask("DELETE", f"{node}?dryRun=All").status == 200
+    assert server.ask("DELETE", node, {"dryRun": ["All"]}).status == 200
+    assert server.ask("GET", node).status == 200
+    assert server.ask("DELETE", f"{node}?dryRun=All", {}).status == 200
+    assert server.ask("GET", node).status == 404
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b'{"kind":"Node","apiVersion":"v1"}'])
+def test_a_delete_with_a_body_that_is_no_options_is_400(server: Any, node: str, body: bytes) -> None:
+    assert server.ask("DELETE", node, body).status == 400
+    assert server.ask("DELETE", node, {"propagationPolicy": "Bogus"}).status == 422
+    assert server.ask("GET", node).status == 200
+
+
+def test_a_node_with_a_finalizer_goes_when_that_is_taken_away(server: Any, node: str) -> None:
+    assert server.merge(node, {"metadata": {"finalizers": ["example.com/guard"]}}).status == 200
+    name = node.rpartition("/")[2]
+    with server.watch(NODES, fieldSelector=f"metadata.name={name}") as watch:
+        assert watch.next_name() == ("ADDED", name)
+        assert server.ask("DELETE", node).body["kind"] == "Node"
+        deleting = watch.next()
+        assert (deleting["type"], deleting["object"]["metadata"]["deletionTimestamp"][-1]) == ("MODIFIED", "Z")
+        assert server.merge(node, {"metadata": {"annotations": {"b": "2"}}}).status == 200
+        assert watch.next_name() == ("MODIFIED", name)
+        assert server.merge(node, {"metadata": {"finalizers": None}}).status == 200
+        assert watch.next_name() == ("DELETED", name)
+    assert server.ask("GET", node).status == 404
+
+
+def test_a_deletion_is_asked_for_by_delete_alone(server: Any, node: str) -> None:
+    reply = server.merge(node, {"metadata": {"deletionTimestamp": "2026-11-30T09:15:00Z"}})
+    assert (reply.status, reply.body["details"]["causes"][0]["field"]) == (422, "metadata.deletionTimestamp")
 
 
 def test_a_recreated_node_has_another_uid(server: Any, node: str) -> None:
@@ -148,8 +228,20 @@ def test_a_generated_name_begins_as_asked(server: Any) -> None:
 
 def test_an_unserved_path_is_404_and_a_wrong_method_405(server: Any) -> None:
     assert server.ask("GET", "/api/v1/gadgets").status == 404
+    assert server.ask("GET", f"{NODES}/n1%2Fgadget").body["details"] == {}
     assert server.ask("POST", f"{NODES}/n1", {}).status == 405
     assert server.ask("POST", "/api/v1/pods", {"metadata": {"name": "p"}}).status in (404, 405)
+
+
+def test_an_unserved_group_is_404_in_plain_text(server: Any) -> None:
+    for path in ("/apis/gadgets.example.com/v1/gadgets", "/gadgets"):
+        reply = server.ask("GET", path)
+        assert (reply.status, reply.raw) == (404, b"404 page not found\n")
+        assert reply.headers["Content-Type"].startswith("text/plain")
+
+
+def test_an_escaped_slash_in_a_name_reaches_a_subresource(server: Any, node: str) -> None:
+    assert server.ask("GET", f"{node}%2Fstatus").body["kind"] == "Node"
 
 
 def test_a_lease_is_created_and_replaced(server: Any) -> None:

@@ -41,8 +41,10 @@ def read_annotations(server: Any, path: str) -> dict[str, str]:
         {"op": "frob", "path": A},
         {"op": "test", "path": "", "value": "1"},
         {"op": "test"},
+        {},
+        None,
     ],
-    ids=lambda operation: f"{operation['op']} {operation.get('path')} {operation.get('value', '')}",
+    ids=lambda operation: " ".join(map(str, (operation or {}).values())) or str(operation),
 )
 def test_a_json_patch_that_does_not_apply_is_422_without_causes(server: Any, node: str, operation: Any) -> None:
     reply = server.patch(node, {"op": "add", "path": "/metadata/annotations/first", "value": "x"}, operation)
@@ -105,9 +107,23 @@ def test_an_empty_json_patch_changes_nothing(server: Any, node: str, body: bytes
     assert (reply.status, reply.body) == (200, before)
 
 
+@pytest.mark.parametrize("content_type", [JSON_PATCH, "application/merge-patch+json", STRATEGIC_PATCH])
+def test_a_patch_without_a_body_is_400(server: Any, node: str, content_type: str) -> None:
+    reply = server.ask("PATCH", node, b"", content_type)
+    assert (reply.status, reply.body["reason"]) == (400, "BadRequest")
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
+        (
+            b'[{"op":"add","path":1}]',
+            "error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.path of type string",
+        ),
+        (
+            b"[1]",
+            "error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp",
+        ),
         (
             b'{"op":"test"}',
             "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp",
@@ -153,7 +169,15 @@ def test_the_uid_is_immutable(server: Any, node: str) -> None:
         "message": 'Invalid value: "0": field is immutable',
         "field": "metadata.uid",
     }
-    assert reply.body["details"]["causes"] == [cause]
+    assert reply.body["details"]["causes"][0] == cause
+
+
+@pytest.mark.parametrize(
+    "patch", [{"metadata": {"resourceVersion": 1}}, {"kind": "Pod"}, {"apiVersion": "v2"}, {"spec": "x"}], ids=str
+)
+def test_a_patch_that_makes_no_node_is_422_with_causes(server: Any, node: str, patch: dict[str, Any]) -> None:
+    reply = server.merge(node, patch)
+    assert (reply.status, reply.body["details"]["causes"][0]["field"]) == (422, "patch")
 
 
 def test_the_name_in_the_url_stands(server: Any, node: str) -> None:
@@ -172,7 +196,8 @@ def test_a_merge_patch_that_is_no_object_is_400(server: Any, node: str) -> None:
     assert server.merge(node, []).status == 400
 
 
-def test_a_strategic_patch_merges_conditions_and_taints_by_their_key(server: Any, node: str) -> None:
+def test_a_strategic_patch_merges_conditions_by_their_type_and_replaces_taints(server: Any, node: str) -> None:
+    assert server.merge(node, {"spec": {"taints": None}}).status == 200
     for kind in ("Ready", "Maintenance", "Ready"):
         conditions = [{"type": kind, "status": "True"}]
         body = {"status": {"conditions": conditions}}
@@ -182,9 +207,10 @@ def test_a_strategic_patch_merges_conditions_and_taints_by_their_key(server: Any
         assert server.ask("PATCH", node, body, STRATEGIC_PATCH).status == 200
     found = server.ask("GET", node).body
     assert sorted(condition["type"] for condition in found["status"]["conditions"]) == ["Maintenance", "Ready"]
-    removal = {"spec": {"taints": [{"key": "one", "$patch": "delete"}]}}
-    reply = server.ask("PATCH", node, removal, STRATEGIC_PATCH)
-    assert "one" not in [taint["key"] for taint in reply.body["spec"]["taints"]]
+    assert [taint["key"] for taint in found["spec"]["taints"]] == ["two"]
+    removal = {"status": {"conditions": [{"type": "Ready", "$patch": "delete"}]}}
+    reply = server.ask("PATCH", f"{node}/status", removal, STRATEGIC_PATCH)
+    assert [condition["type"] for condition in reply.body["status"]["conditions"]] == ["Maintenance"]
 
 
 def test_status_and_spec_are_patched_apart(server: Any, node: str) -> None:

@@ -1,4 +1,4 @@
-"""The stand-in as a program: tokens, TLS, hooks, journal, beginning and end."""
+"""The stand-in as a program: TLS, hooks, journal, beginning and end."""
 
 import http.client
 import json
@@ -17,14 +17,6 @@ from infra.local.certificates import ensure_certificates
 NODES = "/api/v1/nodes"
 
 
-def test_an_unknown_token_is_401(tls_standin: Any) -> None:
-    for token in ("", "unknown"):
-        reply = tls_standin._replace(token=token).ask("GET", NODES)
-        assert (reply.status, reply.body["reason"]) == (401, "Unauthorized")
-    assert tls_standin.ask("GET", NODES).status == 200
-    assert tls_standin._replace(token="").ask("GET", "/readyz").raw == b"ok"
-
-
 def test_a_server_of_another_authority_is_not_trusted(tls_standin: Any, tmp_path: Path) -> None:
     stranger = ensure_certificates(tmp_path)
     with pytest.raises(ssl.SSLCertVerificationError):
@@ -38,20 +30,6 @@ def test_certificates_are_made_once(tmp_path: Path) -> None:
     assert made.key.stat().st_mode & 0o777 == 0o600
     made.ca.unlink()
     assert ensure_certificates(tmp_path / "new").ca.is_file()
-
-
-def test_an_issued_token_lets_its_service_account_in(tls_standin: Any) -> None:
-    accounts = "/api/v1/namespaces/default/serviceaccounts"
-    assert tls_standin.ask("POST", f"{accounts}/agent/token", {"spec": {}}).status == 404
-    assert tls_standin.ask("POST", accounts, {"metadata": {"name": "agent"}}).status == 201
-    reply = tls_standin.ask("POST", f"{accounts}/agent/token", {"spec": {"expirationSeconds": 600}})
-    assert (reply.status, reply.body["kind"]) == (201, "TokenRequest")
-    issued = tls_standin._replace(token=reply.body["status"]["token"])
-    assert issued.ask("GET", f"{NODES}?who=agent").status == 200
-    user = next(entry["user"] for entry in read_journal(tls_standin) if entry["path"] == f"{NODES}?who=agent")
-    assert user == "system:serviceaccount:default:agent"
-    short = tls_standin.ask("POST", f"{accounts}/agent/token", {"spec": {"expirationSeconds": 5}})
-    assert short.status == 422
 
 
 def read_journal(server: Any) -> list[dict[str, Any]]:
