@@ -6,6 +6,7 @@ There is no kubelet: Nodes are objects, and a Pod on one of them stays as it was
 
 import json
 import re
+import signal
 import ssl
 import urllib.error
 import urllib.request
@@ -23,6 +24,8 @@ from infra.local.part import HOST, Definition
 
 ETCD = "etcd"
 APISERVER = "kube-apiserver"
+SCHEDULER = "kube-scheduler"
+CONTROLLER_MANAGER = "kube-controller-manager"
 
 PROBE_S_MAX = 2.0
 
@@ -36,6 +39,7 @@ CONTROLLERS = (
     "resourcequota-controller",
     "namespace-controller",
     "garbage-collector-controller",
+    "validatingadmissionpolicy-status-controller",
 )
 """What the pipeline's manifests need of kube-controller-manager."""
 
@@ -114,6 +118,8 @@ class ControlPlane:
                 *("--audit-log-path", str(self.audit_log), "--enable-priority-and-fairness=false"),
             ],
             ready=SERVING,
+            # Without etcd, which gets its signal at the same moment, it would not end for minutes after SIGTERM.
+            orphan_signal=signal.SIGKILL,
             probe=_answers(f"{self.admin.server}/readyz", self._certificates.ca),
         )
 
@@ -121,7 +127,7 @@ class ControlPlane:
         """Define kube-scheduler."""
         port = self._ports.scheduler
         return Definition(
-            "kube-scheduler",
+            SCHEDULER,
             [
                 *(str(self._assets / "kube-scheduler"), "--kubeconfig", str(self.kubeconfig), "--bind-address", HOST),
                 *("--secure-port", str(port), "--leader-elect=false", "--cert-dir", str(self._work / "certs")),
@@ -134,7 +140,7 @@ class ControlPlane:
         """Define kube-controller-manager with the controllers that are needed."""
         port = self._ports.controller_manager
         return Definition(
-            "kube-controller-manager",
+            CONTROLLER_MANAGER,
             [
                 *(str(self._assets / "kube-controller-manager"), "--kubeconfig", str(self.kubeconfig)),
                 *("--bind-address", HOST, "--secure-port", str(port), "--leader-elect=false"),

@@ -1,8 +1,9 @@
 """How does a child end when its starter ends, even by kill -9? This starts it so; what is started is no concern here.
 
-    python -I -S infra/local/launch.py [--parent PID] -- COMMAND [ARGUMENT...]
+    python -I -S infra/local/launch.py [--parent PID] [--signal NUMBER] -- COMMAND [ARGUMENT...]
 
-The kernel sends SIGTERM to the command when the *thread* that started it ends: start it from the main thread.
+The kernel sends that signal, SIGTERM by default, to the command when the *thread* that started it ends: start it from
+the main thread.
 Standard library only, and no package of ours: it runs isolated, by its path.
 """
 
@@ -20,16 +21,16 @@ STARTER_GONE = 125
 
 def main(arguments: list[str]) -> int:
     """Become the command, bound to the starter's life; 125 when the starter is gone already, 2 on bad usage."""
-    parent = os.getppid()
-    if arguments[:1] == ["--parent"] and len(arguments) > 1:
-        parent, arguments = int(arguments[1]), arguments[2:]
+    options = {"--parent": os.getppid(), "--signal": int(signal.SIGTERM)}
+    while arguments[:1] and arguments[0] in options and len(arguments) > 1:
+        options[arguments[0]], arguments = int(arguments[1]), arguments[2:]
     if arguments[:1] != ["--"] or len(arguments) < 2:
-        print("usage: launch.py [--parent PID] -- COMMAND [ARGUMENT...]", file=sys.stderr)
+        print("usage: launch.py [--parent PID] [--signal NUMBER] -- COMMAND [ARGUMENT...]", file=sys.stderr)
         return 2
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0) != 0:
+    if libc.prctl(PR_SET_PDEATHSIG, options["--signal"], 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-    if os.getppid() == parent:
+    if os.getppid() == options["--parent"]:
         os.execvp(arguments[1], arguments[1:])  # noqa: S606 - an argv list, no shell: this program exists to exec
     return STARTER_GONE
 

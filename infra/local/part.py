@@ -52,6 +52,8 @@ class Definition(NamedTuple):
     ready: re.Pattern[str] | None = None
     probe: Callable[[], bool] | None = None
     folder: Path | None = None
+    orphan_signal: signal.Signals = signal.SIGTERM
+    """What it gets when its supervisor dies without stopping it."""
 
 
 class Part:
@@ -65,7 +67,10 @@ class Part:
         with log.open("ab") as output:
             # Its own session: Ctrl-C reaches the supervisor alone, which stops the parts in order.
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(LAUNCHER), "--parent", str(os.getpid()), "--", *definition.command],
+                [
+                    *(sys.executable, "-I", "-S", str(LAUNCHER), "--parent", str(os.getpid())),
+                    *("--signal", str(int(definition.orphan_signal)), "--", *definition.command),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -46,7 +46,8 @@ class Supervisor:
         for part in started:
             part.wait_ready()
         names = tuple(definition.name for definition in definitions)
-        if names not in self._groups:
+        # A part that is started again keeps its place in the order of stopping.
+        if not {name for group in self._groups for name in group}.issuperset(names):
             self._groups.append(names)
         self._say(f"{', '.join(names)} ready in {time.monotonic() - began:.1f} s")
         return started

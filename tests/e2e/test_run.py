@@ -14,10 +14,12 @@ import pytest
 
 from infra.layout import REPOSITORY
 from infra.local.guard import find_descendants
+from infra.local.pipeline import REAL, STAND_IN
 
 WAIT_S_MAX = 60.0
 
 STARTING = re.compile(r"starting")
+ETCD_ALONE = re.compile(r"etcd ready")
 SCRIPT = re.compile(r"the host's script is started")
 UPLOAD = re.compile(r"staging the report")
 
@@ -127,8 +129,9 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Run]]:
         wait_until_nothing_is_left(run)
 
 
-def test_run_shows_the_whole_story_and_leaves_nothing(start) -> None:
-    run = start()
+@pytest.mark.parametrize("cluster", [STAND_IN, REAL])
+def test_run_shows_the_whole_story_and_leaves_nothing(start, cluster: str) -> None:
+    run = start("--cluster", cluster)
 
     assert run.process.wait(WAIT_S_MAX) == 0, run.log.read_text()
     text = run.log.read_text()
@@ -138,9 +141,18 @@ def test_run_shows_the_whole_story_and_leaves_nothing(start) -> None:
     assert run.left() == []
 
 
-@pytest.mark.parametrize("moment", [STARTING, SCRIPT, UPLOAD], ids=["starting", "script", "upload"])
-def test_interrupt_leaves_nothing(start, moment: re.Pattern[str]) -> None:
-    run = start()
+@pytest.mark.parametrize(
+    ("cluster", "moment"),
+    [
+        pytest.param(STAND_IN, STARTING, id="starting"),
+        pytest.param(STAND_IN, SCRIPT, id="script"),
+        pytest.param(STAND_IN, UPLOAD, id="upload"),
+        pytest.param(REAL, ETCD_ALONE, id="etcd alone"),
+        pytest.param(REAL, SCRIPT, id="script on the real cluster"),
+    ],
+)
+def test_interrupt_leaves_nothing(start, cluster: str, moment: re.Pattern[str]) -> None:
+    run = start("--cluster", cluster)
     run.wait_for(moment)
 
     # Ctrl-C reaches the foreground process group: make, the guard and the supervisor.
@@ -150,9 +162,19 @@ def test_interrupt_leaves_nothing(start, moment: re.Pattern[str]) -> None:
     wait_until_nothing_is_left(run)
 
 
-@pytest.mark.parametrize("who", ["make", "guard", "supervisor", "guard and supervisor"])
-def test_kill_leaves_nothing(start, who: str) -> None:
-    run = start()
+@pytest.mark.parametrize(
+    ("who", "cluster"),
+    [
+        ("make", STAND_IN),
+        ("guard", STAND_IN),
+        ("supervisor", STAND_IN),
+        ("guard and supervisor", STAND_IN),
+        # Nobody is left there who could stop the apiserver before etcd.
+        ("guard and supervisor", REAL),
+    ],
+)
+def test_kill_leaves_nothing(start, who: str, cluster: str) -> None:
+    run = start("--cluster", cluster)
     run.wait_for(SCRIPT)
     victims = {
         "make": [run.process.pid],
@@ -195,6 +217,27 @@ def test_script_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert f"{absent}: there is no such file" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_real_cluster_whose_programs_are_not_here_names_the_command_that_brings_them(
+    start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    run = start("--cluster", REAL)
+
+    assert run.process.wait(WAIT_S_MAX) == 1
+    text = run.log.read_text()
+    assert "run `make parts PART=control-plane`" in text
+    assert "Traceback" not in text
+
+
+def test_kubeconfig_beside_the_real_cluster_is_wrong_use(start, tmp_path: Path) -> None:
+    run = start("--cluster", REAL, "--kubeconfig", str(tmp_path / "kubeconfig"))
+
+    assert run.process.wait(WAIT_S_MAX) == 2
+    assert "--kubeconfig names a cluster that runs already: leave --cluster real out" in run.log.read_text()
 
 
 def test_part_that_does_not_start_is_named_with_its_log(start, tmp_path: Path) -> None:
