@@ -63,7 +63,7 @@ class ClusterAccess(NamedTuple):
         """Make one call that has to succeed; `ClusterError` otherwise."""
         status, answer = self.call(method, path, body, content_type)
         if status >= 300:
-            raise ClusterError(f"{method} {path}: {status} {str(answer.get('message', ''))[:300]}")
+            raise ClusterError(f"{method} {self.server}{path}: {status} {str(answer.get('message', ''))[:300]}")
         return answer
 
 
@@ -112,7 +112,8 @@ def read_kubeconfig(path: Path) -> ClusterAccess:
     # The loader raises whatever comes of reading a document that is not a kubeconfig.
     except (ConfigException, yaml_error, OSError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ClusterError(f"{path}: {str(error)[:300]}") from None
-    token = str(configuration.api_key.get("authorization", "")).removeprefix("Bearer ")
+    token = str(configuration.get_api_key_with_prefix("BearerToken", alias="authorization") or "")
+    token = token.removeprefix("Bearer ")
     if not token:
         raise ClusterError(f"{path}: its user has no token, which agents need; make one with `kubectl create token`")
     return ClusterAccess(configuration.host, configuration.ssl_ca_cert or "", token)

@@ -50,7 +50,7 @@ def _create(cluster: ClusterAccess, path: str, body: dict[str, Any]) -> bool:
         time.sleep(LOOK_S)
         status, answer = cluster.call("POST", path, body)
     if status not in (201, 409):
-        raise ClusterError(f"POST {path}: {status} {str(answer.get('message', ''))[:300]}")
+        raise ClusterError(f"POST {cluster.server}{path}: {status} {str(answer.get('message', ''))[:300]}")
     return status == 201
 
 
