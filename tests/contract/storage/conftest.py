@@ -1,4 +1,4 @@
-"""Storage to hold to the contract: a proxy with fake-gcs-server behind, buckets of both kinds, requests by hand."""
+"""Storage to hold to the contract: proxies with a fake-gcs-server behind, buckets of both kinds, requests by hand."""
 
 import itertools
 import json
@@ -15,11 +15,11 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from gpureport.adapters.google_storage import GoogleBucket
+from tests.contract.storage.servers import find_server
 from tests.fakes.object_store import MemoryBucket, MemoryStore
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-OTHER_SERVER = "STORAGE_CONTRACT_URL"
-"""Names a server by its URL: the suite of conditions then runs on that one instead of the proxy."""
+PROXIES = {"1.54.0": "wheel_proxy", "1.56.1": "built_proxy"}
 
 _bucket_numbers = itertools.count(1)
 
@@ -91,10 +91,25 @@ class Proxy:
 
 
 @pytest.fixture(scope="session")
-def storage_proxy(tmp_path_factory):
-    proxy = Proxy(tmp_path_factory.mktemp("storage"))
+def wheel_proxy(tmp_path_factory):
+    """The proxy with the server of the wheel, which everybody has."""
+    proxy = Proxy(tmp_path_factory.mktemp("wheel"))
     yield proxy
     proxy.end()
+
+
+@pytest.fixture(scope="session")
+def built_proxy(tmp_path_factory):
+    """The proxy with the newer server; where that is missing, what needs it fails by its name."""
+    proxy = Proxy(tmp_path_factory.mktemp("built"), "--server", str(find_server("1.56.1")))
+    yield proxy
+    proxy.end()
+
+
+@pytest.fixture(params=PROXIES.values(), ids=PROXIES)
+def storage_proxy(request):
+    """The proxy with each server behind in turn; what it promises is the same."""
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture
@@ -127,9 +142,9 @@ def requester(storage_proxy):
 
 
 @pytest.fixture
-def judged(request):
-    """Requests to the server whose conditions are judged: the proxy, or the one named by STORAGE_CONTRACT_URL."""
-    return Requester(os.environ.get(OTHER_SERVER) or request.getfixturevalue("storage_proxy").url)
+def judged(storage_proxy):
+    """Requests to the proxy whose conditions are judged."""
+    return Requester(storage_proxy.url)
 
 
 @pytest.fixture
@@ -173,12 +188,12 @@ class GoogleSubject:
         return self._requester.ask("GET", f"/storage/v1/b/{self._requester.bucket}/o/{name}").json["contentType"]
 
 
-@pytest.fixture(params=["memory", "google"])
+@pytest.fixture(params=["memory", *PROXIES])
 def subject(request):
     """Each implementation of the object ports in turn."""
     if request.param == "memory":
         return MemorySubject()
-    url = request.getfixturevalue("storage_proxy").url
+    url = request.getfixturevalue(PROXIES[request.param]).url
     return GoogleSubject(url, request.getfixturevalue("open_bucket"))
 
 

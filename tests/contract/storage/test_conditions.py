@@ -1,4 +1,4 @@
-"""Cloud Storage's generation conditions as a table of requests; runs on any server named by STORAGE_CONTRACT_URL.
+"""Cloud Storage's generation conditions as a table of requests, on the proxy with each server behind.
 
 Each request finds `live` (replaced once), `other` and nothing under `absent`. In a query, LIVE, OLD and OTHER stand
 for generations: of `live` now, of `live` before, of `other`.

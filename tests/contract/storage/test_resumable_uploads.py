@@ -1,4 +1,4 @@
-"""A resumable upload step by step; runs on any server named by STORAGE_CONTRACT_URL."""
+"""A resumable upload step by step, on the proxy with each server behind."""
 
 import json
 from urllib.parse import parse_qsl, urlsplit
