@@ -104,7 +104,7 @@ class RealCluster:
         """Nothing of it outlives its parts."""
 
     def _apply_manifests(self) -> None:
-        """Apply the folder with kubectl: within it the policies come before the rights that they bound."""
+        """Apply the folder with kubectl: the DaemonSet comes after the rights and their policies."""
         command = [
             *(str(self._assets / "kubectl"), "apply", "-k", str(MANIFESTS)),
             *("--kubeconfig", str(self.control_plane.kubeconfig)),
