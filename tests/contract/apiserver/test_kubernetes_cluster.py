@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -105,8 +106,8 @@ def test_a_server_that_never_answers_is_unavailable_within_ten_seconds() -> None
         assert time.monotonic() - started < 10.5
 
 
-def test_a_certificate_that_is_not_trusted_is_unavailable(tls_standin: Any) -> None:
-    cluster = KubernetesCluster.from_endpoint(tls_standin.url, lambda: tls_standin.token)
+def test_a_certificate_that_is_not_trusted_is_unavailable(server: Any) -> None:
+    cluster = KubernetesCluster.from_endpoint(server.url, lambda: server.token)
     with pytest.raises(Unavailable, match="CERTIFICATE_VERIFY_FAILED"):
         cluster.read_node("n1")
 
@@ -118,9 +119,9 @@ def test_an_answer_that_is_no_node_is_unavailable(cluster: KubernetesCluster, st
             cluster.read_node("n1")
 
 
-def test_each_request_carries_the_token_of_that_moment(tls_standin: Any) -> None:
-    tokens = iter(["stale", tls_standin.token, ""])
-    cluster = KubernetesCluster.from_endpoint(tls_standin.url, lambda: next(tokens), tls_standin.ca)
+def test_each_request_carries_the_token_of_that_moment(server: Any) -> None:
+    tokens = iter(["stale", server.token, ""])
+    cluster = KubernetesCluster.from_endpoint(server.url, lambda: next(tokens), server.ca)
     with pytest.raises(Refused, match="401 Unauthorized"):
         cluster.read_node("absent")
     assert cluster.read_node("absent") is None
@@ -143,28 +144,57 @@ def test_a_null_reaches_the_server_as_null(cluster: KubernetesCluster) -> None:
     assert cluster.patch_node("n1", [absent]) is PatchOutcome.APPLIED
 
 
-def test_pods_are_listed_in_pages_and_read_one_by_one(cluster: KubernetesCluster, standin: Any) -> None:
-    for index in range(5):
-        pod = {"metadata": {"name": f"p{index}"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-        assert standin.ask("POST", "/api/v1/namespaces/default/pods", pod).status == 201
-    pages = [json.loads(page) for page in cluster.list_pages("pods", limit=2)]
-    assert [len(page["items"]) for page in pages] == [2, 2, 1]
-    assert [item["metadata"]["name"] for page in pages for item in page["items"]] == [f"p{index}" for index in range(5)]
+@pytest.fixture
+def admin(server: Any) -> Iterator[KubernetesCluster]:
+    cluster = KubernetesCluster.from_endpoint(server.url, lambda: server.token, server.ca)
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+def pods(server: Any) -> Iterator[list[str]]:
+    """Five Pods, in the order of their names."""
+    names = [f"p{index}-{uuid.uuid4().hex[:8]}" for index in range(5)]
+    for name in names:
+        pod = {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        assert server.ask("POST", "/api/v1/namespaces/default/pods", pod).status == 201
+    yield names
+    for name in names:
+        server.ask("DELETE", f"/api/v1/namespaces/default/pods/{name}?gracePeriodSeconds=0")
+
+
+def test_pods_are_listed_in_pages_and_read_one_by_one(admin: KubernetesCluster, pods: list[str]) -> None:
+    pages = [json.loads(page) for page in admin.list_pages("pods", limit=2)]
+    assert {len(page["items"]) for page in pages[:-1]} == {2}
+    listed = [item["metadata"]["name"] for page in pages for item in page["items"]]
+    assert [name for name in listed if name in pods] == pods
     assert len({page["metadata"]["resourceVersion"] for page in pages}) == 1
-    found = cluster.read_pod("default", "p3")
+    found = admin.read_pod("default", pods[3])
     assert found is not None
-    assert json.loads(found)["metadata"]["name"] == "p3"
-    assert cluster.read_pod("default", "absent") is None
-    assert cluster.read_pod("absent", "p3") is None
+    assert json.loads(found)["metadata"]["name"] == pods[3]
+    assert admin.read_pod("default", "absent") is None
+    assert admin.read_pod("absent", pods[3]) is None
 
 
-def test_a_list_that_expires_between_pages_is_unavailable(cluster: KubernetesCluster, standin: Any) -> None:
-    standin.ask("POST", "/api/v1/nodes", {"metadata": {"name": "n2"}})
-    pages = cluster.list_pages("nodes", limit=1)
+def test_a_list_that_expires_between_pages_is_unavailable(
+    admin: KubernetesCluster, server: Any, pods: list[str]
+) -> None:
+    pages = admin.list_pages("pods", limit=1)
     next(pages)
-    standin.ask("POST", "/_local/compact")
+    server.merge(f"/api/v1/namespaces/default/pods/{pods[4]}", {"metadata": {"labels": {"later": "1"}}})
+    server.forget_history()
     with pytest.raises(Unavailable, match="410 Expired"):
         next(pages)
+
+
+def test_a_user_without_rights_is_refused(server: Any) -> None:
+    cluster = KubernetesCluster.from_endpoint(server.url, lambda: server.nobody, server.ca)
+    if server.traits.authorizes:
+        with pytest.raises(Refused, match="403 Forbidden"):
+            cluster.read_node("absent")
+    else:
+        assert cluster.read_node("absent") is None
+    cluster.close()
 
 
 def write_kubeconfig(folder: Path, server: Any) -> Path:
@@ -187,8 +217,8 @@ def write_kubeconfig(folder: Path, server: Any) -> Path:
     return path
 
 
-def test_a_kubeconfig_names_the_cluster_by_context(tls_standin: Any, tmp_path: Path) -> None:
-    path = write_kubeconfig(tmp_path, tls_standin)
+def test_a_kubeconfig_names_the_cluster_by_context(server: Any, tmp_path: Path) -> None:
+    path = write_kubeconfig(tmp_path, server)
     local = KubernetesCluster.from_kubeconfig(path, "local")
     assert local.read_node("absent") is None
     local.close()
@@ -228,11 +258,11 @@ def run_in(folder: Path, **environment: str) -> str:
 
 
 def test_the_default_is_what_kubectl_would_use_and_the_library_is_imported_at_first_use(
-    tls_standin: Any, tmp_path: Path
+    server: Any, tmp_path: Path
 ) -> None:
     kube = tmp_path / ".kube"
     kube.mkdir()
-    path = write_kubeconfig(kube, tls_standin)
+    path = write_kubeconfig(kube, server)
     path.write_text(path.read_text().replace('"current-context": "nowhere"', '"current-context": "local"'))
     assert run_in(tmp_path) == "[] None False"
     elsewhere = tmp_path / "elsewhere"
