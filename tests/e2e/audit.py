@@ -59,6 +59,23 @@ def read_granted(admin: ClusterAccess) -> set[tuple[str, Right]]:
     return granted
 
 
+def read_users(admin: ClusterAccess) -> set[tuple[str, str]]:
+    """Return which user is bound to which role of ours, read from the cluster."""
+    bound = set()
+    for kind in ("rolebindings", "clusterrolebindings"):
+        for binding in admin.expect("GET", ROLES.format(kind))["items"]:
+            role = binding["roleRef"]["name"]
+            if role.startswith(ROLE_PREFIX):
+                bound |= {(_format_user(subject), role) for subject in binding["subjects"]}
+    return bound
+
+
+def _format_user(subject: dict[str, str]) -> str:
+    if subject["kind"] == "ServiceAccount":
+        return f"system:serviceaccount:{subject['namespace']}:{subject['name']}"
+    return subject["name"]
+
+
 def _expand(rule: dict[str, list[str]]) -> Iterator[Right]:
     for verb in rule["verbs"]:
         for group in rule["apiGroups"]:
