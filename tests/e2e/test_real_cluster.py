@@ -1,10 +1,12 @@
 """What only a real control plane can show: bound tokens, policies, the scheduler's own verdict."""
 
+import subprocess
 from typing import Any
 
 from infra.local.bound_tokens import BoundTokens
 from infra.local.cluster_access import MERGE_PATCH, ClusterAccess
 from infra.local.demo_objects import HEALTHY_NODE, NAMESPACE, NODES, SICK_NODE, STUCK_POD
+from infra.parts.catalogue import CONTROL_PLANE, require
 from tests.e2e.world import KEYS, World, wait_until
 
 
@@ -58,6 +60,19 @@ def test_agent_reads_a_token_that_was_renewed(real_world: World) -> None:
 
     assert real_world.status(SICK_NODE) == "completed"
     assert old != renewed
+
+
+def test_end_of_a_run_is_an_event_that_kubectl_shows_with_its_node(real_world: World) -> None:
+    pipeline = real_world.pipeline
+    output = real_world.run_once(SICK_NODE)
+    command = [require(CONTROL_PLANE) / "kubectl", "describe", "node", SICK_NODE, "--kubeconfig", pipeline.kubeconfig]
+
+    def is_shown() -> bool:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+        shown = [line for line in done.stdout.splitlines() if "GPUReportCompleted" in line]
+        return any(str(output.run_id) in line for line in shown)
+
+    wait_until(is_shown, f"the Event of run {output.run_id}")
 
 
 def test_scheduler_and_triage_agree_about_the_stuck_pod(real_world: World) -> None:
