@@ -232,7 +232,8 @@ class AgentWorld:
 
     @property
     def outbox(self) -> list[str]:
-        return sorted(os.listdir(self.reports / ".state" / "outbox"))
+        """The parcels; what an atomic write begins with is none yet."""
+        return sorted(name for name in os.listdir(self.reports / ".state" / "outbox") if name.endswith(".json"))
 
     @property
     def record(self) -> Any:
