@@ -12,7 +12,7 @@ from tests.kubernetes.requests import Object, Request
 
 ANSWER_S_MAX = 20.0
 IDLE_S_MAX = 30.0
-"""An apiserver closes a connection that was idle for 90 s, and other tests may run in between: ours is closed before."""
+"""An apiserver closes a connection that was idle for 90 s; as other tests may run in between, ours is closed before."""
 
 
 class Wire:
