@@ -59,7 +59,18 @@ def build_parser(environment: Mapping[str, str], home: str) -> argparse.Argument
         formatter_class=_Formatter,
         allow_abbrev=False,
     )
-    for flag, metavar, variable, default, meaning in (
+    for flag, metavar, variable, default, meaning in _list_flags(environment, home):
+        shown = "; ".join(
+            [meaning, *([f"default: {default}"] if default else []), *([f"${variable}"] if variable else [])]
+        )
+        value = environment.get(variable, default) if variable else default
+        parser.add_argument(flag, default=value, metavar=metavar, help=shown)
+    return parser
+
+
+def _list_flags(environment: Mapping[str, str], home: str) -> tuple[tuple[str, str, str, str, str], ...]:
+    """List flag, metavar, variable of the environment, default and meaning; an empty one is none."""
+    return (
         ("--node-name", "NAME", "NODE_NAME", "", "the Node to serve (required)"),
         ("--cluster", "NAME", "CLUSTER_NAME", "", "the cluster's key in the functions' map (required)"),
         (
@@ -97,13 +108,7 @@ def build_parser(environment: Mapping[str, str], home: str) -> argparse.Argument
         ("--delivery-backoff", "S", "DELIVERY_BACKOFF_SECONDS", "30", "seconds before a delivery is repeated; doubles"),
         ("--watch-timeout", "S", "WATCH_TIMEOUT_SECONDS", "300", "seconds after which a watch is begun anew"),
         ("--log-format", "FORMAT", "LOG_FORMAT", LogFormat.JSON.value, "json or text"),
-    ):
-        shown = "; ".join(
-            [meaning, *([f"default: {default}"] if default else []), *([f"${variable}"] if variable else [])]
-        )
-        value = environment.get(variable, default) if variable else default
-        parser.add_argument(flag, default=value, metavar=metavar, help=shown)
-    return parser
+    )
 
 
 def _list_script_folders() -> str:
